@@ -14,7 +14,7 @@ pub trait Row {
 }
 
 /// Makes a struct a [`Row`]: each field is a column, and its name with spaces is the heading. The comment of
-/// the struct introduces the table in docs/reference/metrics.md, and that of a field explains its column.
+/// the struct introduces the table in docs/reference/status.md, and that of a field explains its column.
 #[macro_export]
 macro_rules! row {
     ($(#[$of_row:meta])* struct $Row:ident { $($(#[$of_cell:meta])* $cell:ident: String,)* }) => {

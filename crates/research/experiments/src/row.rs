@@ -48,14 +48,9 @@ pub fn of<'a>(rows: &'a [Row], figure: &'a str) -> impl Iterator<Item = &'a Row>
 
 /// The value at one place of one series of a figure.
 #[must_use]
-pub fn value(rows: &[Row], figure: &str, series: &str, x: f64) -> Option<f64> {
-    of(rows, figure).find(|row| row.series == series && row.x == X::Number(x))?.value
-}
-
-/// The value at one named place of one series of a figure.
-#[must_use]
-pub fn value_named(rows: &[Row], figure: &str, series: &str, x: &str) -> Option<f64> {
-    of(rows, figure).find(|row| row.series == series && row.x == x.into())?.value
+pub fn value(rows: &[Row], figure: &str, series: &str, x: impl Into<X>) -> Option<f64> {
+    let x = x.into();
+    of(rows, figure).find(|row| row.series == series && row.x == x)?.value
 }
 
 impl Row {

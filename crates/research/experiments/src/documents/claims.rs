@@ -41,9 +41,7 @@ impl Causes {
     /// Causes with a digit: a figure beside a claim comes from rows.
     fn with_figures(&self, experiment: &str) -> Vec<&str> {
         let causes = self.0.get(experiment).into_iter().flatten().map(|(_, cause)| cause.as_str());
-        causes
-            .filter(|cause| cause.replace("Table 1's", "").contains(|letter: char| letter.is_ascii_digit()))
-            .collect()
+        causes.filter(|cause| cause.contains(|letter: char| letter.is_ascii_digit())).collect()
     }
 }
 

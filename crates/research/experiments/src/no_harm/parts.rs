@@ -23,8 +23,6 @@ pub const FIGURE: Figure = Figure {
 const ROUND_TRIP: u32 = 300;
 /// Percent of packets lost.
 const LOSSES: [f64; 2] = [0.0, 5.0];
-/// The other series' denominator.
-const BASELINE: Parts = Parts::NONE.with(Part::Literals).with(Part::Repair);
 
 fn seeds(plan: &Plan) -> u32 {
     plan.seeds(200, 2, 1)
@@ -40,8 +38,8 @@ fn combinations() -> impl Iterator<Item = Parts> {
     ])
 }
 
-fn cell(parts: Parts, loss: f64) -> Cell {
-    Cell { path: Path::hop(ROUND_TRIP), ..Cell::download(File::Random, Scheme::from(parts), loss) }
+fn cell(scheme: Scheme, loss: f64) -> Cell {
+    Cell { path: Path::hop(ROUND_TRIP), ..Cell::download(File::Random, scheme, loss) }
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
@@ -49,8 +47,8 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
         return Vec::new(); // its nodes shorten nothing
     }
     let seeds = seeds(&setting.plan);
-    let parts = combinations().chain([BASELINE]);
-    parts.flat_map(|parts| LOSSES.map(|loss| Need::Cell(cell(parts, loss), seeds))).collect()
+    let schemes = combinations().map(Scheme::from).chain([Scheme::OFF_ZSTD_ARQ]);
+    schemes.flat_map(|scheme| LOSSES.map(|loss| Need::Cell(cell(scheme, loss), seeds))).collect()
 }
 
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
@@ -61,7 +59,8 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let seeds = seeds(&results.setting.plan);
     for parts in combinations() {
         for loss in LOSSES {
-            let (cell, baseline) = (cell(parts, loss), cell(BASELINE, loss));
+            let cell = cell(Scheme::from(parts), loss);
+            let baseline = cell.with(Scheme::OFF_ZSTD_ARQ);
             for (quantity, estimate) in [
                 ("time", results.ratio(&cell, &baseline, seeds, seconds)?),
                 ("bytes both ways", results.ratio(&cell, &baseline, seeds, bytes_both_ways)?),

@@ -205,7 +205,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
 /// Holds rows against every claim.
 pub fn claims(rows: &[Row]) -> Vec<Claim> {
     let found: Vec<f64> =
-        SERIES.iter().filter_map(|series| value(rows, FIGURE.id, series, MEGABYTES.into())).collect();
+        SERIES.iter().filter_map(|series| value(rows, FIGURE.id, series, MEGABYTES)).collect();
     let holds = found.iter().all(|it| *it < 1.0) && of(rows, FIGURE.id).all(|row| !row.note.starts_with('0'));
     let texts = found.iter().map(|it| format!("{it:.3}")).collect();
     vec![Claim::judged("figure 1d: coded, two downloads take less air and less time", texts, holds)]

@@ -8,7 +8,7 @@ use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
 use crate::papers::{self, Stated};
 use crate::report::Claim;
-use crate::row::{Driver, Row, of, value_named};
+use crate::row::{Driver, Row, of, value};
 use anyhow::{Context as _, Result};
 use lab::Outcome;
 
@@ -270,7 +270,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
 /// Holds rows of one process against the claims that only they can meet.
 pub fn claims_in_process(rows: &[Row]) -> Vec<Claim> {
     let constant = in_process::Traffic::Constant.name();
-    let exchange = value_named(rows, FIGURE.id, &format!("{TRANSMISSIONS}: coded"), constant);
+    let exchange = value(rows, FIGURE.id, &format!("{TRANSMISSIONS}: coded"), constant);
     let holds = exchange.is_some_and(|exchange| Band::around_by(paper(true), 0.05).has(exchange));
     let found = exchange.iter().map(|exchange| format!("{exchange:.2}")).collect();
     let claim = format!(
