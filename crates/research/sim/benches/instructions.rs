@@ -2,8 +2,7 @@
 //!
 //! Callgrind counts them. They are nearly the same in each run, on an idle machine and on a busy one, so a
 //! small growth is visible. Clocks have criterion's benchmarks and `overheard-lab bench`. `make instructions`
-//! compares the counts with the kept ones ([`scripts/instructions`]). Each function's number of packets is
-//! [`PACKETS`].
+//! compares the counts with the kept ones (`scripts/instructions`). Each function handles [`PACKETS`] packets.
 
 #![allow(missing_docs, clippy::unwrap_used)] // a benchmark fails by panicking; gungraun's items have no comments
 
@@ -240,10 +239,11 @@ fn nodes_out_and_in((mut pair, packets): (FaceToFace, Vec<Vec<u8>>)) -> (FaceToF
     (pair, packets)
 }
 
-/// Two nodes that remove nothing, with one batch of packets taken from the first.
+/// Two nodes that remove nothing, with the packets to count in datagrams that nobody has sealed.
 fn packed() -> FaceToFace {
     let (mut pair, packets) = warm_nodes(Policy::Off, 0);
     pair.pack(&packets);
+    assert!(pair.batch_bytes() > packets.iter().map(Vec::len).sum(), "the queue has room for all");
     pair
 }
 
@@ -260,7 +260,7 @@ fn node_seal(mut pair: FaceToFace) -> FaceToFace {
     pair
 }
 
-/// Opens and unpacks: a node's interface does not have one without the other.
+// Opens and unpacks: a node's interface does not have one without the other.
 #[library_benchmark]
 #[bench::full(sealed())]
 fn node_open_and_unpack(mut pair: FaceToFace) -> FaceToFace {

@@ -248,6 +248,25 @@ mod tests {
 
     proptest! {
         #[test]
+        fn vectors_keep_the_windows_that_plain_arithmetic_keeps(
+            bytes in proptest::collection::vec(any::<u8>(), BLOCK_BYTES),
+            secret: u64,
+            bound: u16,
+        ) {
+            let multipliers = multipliers(secret);
+            let hash = |window: &[u8]| {
+                let pairs = window.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair));
+                pairs.zip(multipliers).fold(0u16, |hash, (pair, by)| hash.wrapping_add(pair.wrapping_mul(by)))
+            };
+            let plain = bytes.windows(8).map(|window| u64::from(hash(window) <= bound));
+            let plain = plain.enumerate().fold(0, |bits, (place, bit)| bits | bit << place);
+            let block = bytes.first_chunk().unwrap();
+            for level in [Level::new(), Level::baseline()] {
+                prop_assert_eq!(dispatch!(level, simd => kept_windows(simd, block, bound, multipliers)), plain);
+            }
+        }
+
+        #[test]
         fn the_same_bytes_have_the_same_anchors_wherever_they_stand(
             shared in proptest::collection::vec(any::<u8>(), 16..400),
             front in proptest::collection::vec(any::<u8>(), 0..100),
