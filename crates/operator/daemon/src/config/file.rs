@@ -32,8 +32,9 @@ pub struct File {
     /// How the node makes headers and literals shorter.
     #[serde(default)]
     pub shorten: Shorten,
-    /// Repair of TCP segments that the air lost, for stations that send no receipts. The value is `true` or a
-    /// table. Without it, the node repairs no TCP segments. The old name is `recover`.
+    /// Repair of TCP segments that the air lost, where the hop repairs nothing: under the policies `acked` and
+    /// `off`, and in plain sessions. It includes the combinations of XBC. The value is `true` or a table.
+    /// Without it, the node repairs no TCP segments. The old name is `recover`.
     #[serde(alias = "recover")]
     pub snoop: Option<Switched<Snoop>>,
     /// Split TCP connections: the node ends a connection and begins another one in its place. The value is
