@@ -67,6 +67,10 @@ pub struct PeerStatus {
     /// The version of the formats in the session. 0: the two ends have no version in common, and the session
     /// is a plain tunnel.
     pub version: Option<u8>,
+    /// The size of the store in bytes that both ends use for each direction: the smaller of their two values.
+    /// None without a session.
+    #[serde(default)]
+    pub store_bytes: Option<usize>,
     /// The smoothed round-trip time of the hop.
     pub srtt_seconds: Option<f64>,
     /// The number of source ports towards the peer.
