@@ -68,7 +68,7 @@ pub struct PeerStatus {
     /// is a plain tunnel.
     pub version: Option<u8>,
     /// The size of the store in bytes that both ends use for each direction: the smaller of their two values.
-    /// None without a session.
+    /// 0 in a plain tunnel. None without a session.
     #[serde(default)]
     pub store_bytes: Option<usize>,
     /// The smoothed round-trip time of the hop.
