@@ -154,7 +154,13 @@ fn under_a_new_network_key_gateways_share_what_was_overheard_as_soon_as_both_hav
     let old = configs(21, &[ONE, OTHER])[ONE].network_key.clone();
     for (turn, node) in [ONE, first, OTHER, second].into_iter().enumerate() {
         let now = net.mesh.now();
-        net.mesh.node_mut(node).set_network_keys(now, new.clone(), Some(old.clone()));
+        let (key, previous) = (new.clone(), Some(old.clone()));
+        if node == OTHER {
+            net.mesh.restart_with_keys(node, key, previous);
+        } else {
+            net.mesh.node_mut(node).set_network_keys(now, key, previous);
+        }
+        net.run(20 * SECOND);
         let payloads = random(30 + turn as u64, 20);
         for (gateway, station) in [(ONE, first), (OTHER, second)] {
             let sent = net.send(gateway, station, &payloads, MS);
