@@ -46,6 +46,8 @@ pub struct Link {
     pub peer_boot: u64,
     /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
     pub is_plain: bool,
+    /// Bytes of the store that both ends use for each direction; 0 in a plain tunnel.
+    pub store_bytes: usize,
     /// Sequences that were sent.
     pub outstanding: Outstanding,
     /// Sequences that arrived.
@@ -191,6 +193,7 @@ impl Link {
         Link {
             peer_boot: hello.boot,
             is_plain,
+            store_bytes,
             outstanding: Outstanding::default(),
             received: Received::new(recovers),
             reduce: Reduce::new(parameters, store_bytes, shortening),

@@ -252,11 +252,11 @@ impl Node {
                 Ok(unit) => unit,
                 Err(NotAUnit::OtherVersion(_)) => {
                     self.refused.other_version += 1;
-                    return;
+                    break;
                 }
                 Err(NotAUnit::Malformed(_)) => {
                     self.refused.malformed += 1;
-                    return;
+                    break;
                 }
             };
             let (header_bytes, body_bytes) = (unit.header.len(), unit.body.len());

@@ -46,6 +46,8 @@ const MAX_BACKOFF: u32 = 6;
 struct Kept {
     sequence: u64,
     left_at: Duration,
+    /// The session whose MAC proves the body, by our id.
+    session: u32,
     /// Its type when it left; `None` after its confirmation or its giving up.
     frame_type: Option<FrameType>,
     body: Vec<u8>,
@@ -75,6 +77,8 @@ pub struct Again<'a> {
     pub sequence: u64,
     /// Its type when it left.
     pub frame_type: FrameType,
+    /// The session whose MAC proves the body, by our id.
+    pub session: u32,
     /// The frame's body.
     pub body: &'a [u8],
     /// The packet's traffic class.
@@ -102,8 +106,14 @@ pub struct Recover {
 }
 
 impl Recover {
-    /// Keeps a packet of this traffic class that leaves now.
-    pub fn keep(&mut self, now: Duration, sequence: u64, frame_type: FrameType, class: u8, body: &[u8]) {
+    /// Keeps a packet of this traffic class that leaves now in a frame of `session`.
+    pub fn keep(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        (session, frame_type, body): (u32, FrameType, &[u8]),
+        class: u8,
+    ) {
         let keep = self.keep.max(KEEP);
         while self.kept.front().is_some_and(|kept| kept.left_at + keep < now)
             || self.kept.len() >= MAX_PACKETS
@@ -119,6 +129,7 @@ impl Recover {
         self.kept.push_back(Kept {
             sequence,
             left_at: now,
+            session,
             frame_type: Some(frame_type),
             class,
             tries: 0,
@@ -265,6 +276,7 @@ impl Recover {
         Some(Again {
             sequence: kept.sequence,
             frame_type: kept.frame_type?,
+            session: kept.session,
             body: &kept.body,
             class: kept.class,
             store_only: kept.congested,

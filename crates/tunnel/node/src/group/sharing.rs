@@ -72,6 +72,19 @@ impl Sharing {
         Ok(sharing)
     }
 
+    /// The group begins anew, without members and with an empty cache. Only the radios' rates stay.
+    pub fn begin_anew(
+        &mut self,
+        secret: [u8; KEY_BYTES],
+        neighbours: (Neighbours, [u8; KEY_BYTES]),
+        now: Duration,
+    ) {
+        let compresses = self.compressor.is_some();
+        if let Ok(anew) = Sharing::new(self.group, compresses, secret, Some(neighbours), now) {
+            *self = Sharing { rates: std::mem::take(&mut self.rates), ..anew };
+        }
+    }
+
     /// Another key from now on: members are to be told.
     pub fn rekey(&mut self, now: Duration) {
         self.epoch += 1;

@@ -10,6 +10,7 @@ use crate::link::Link;
 use crate::peer::Peer;
 use crate::roaming::{Change, Choice, Place, Roaming, Told, Whereabouts};
 use crate::status::PeerStatus;
+use rand::RngExt;
 use std::time::Duration;
 use wire::group::KEY_BYTES;
 use wire::inner::Inner;
@@ -161,6 +162,26 @@ impl Node {
                 }
             }
             (Err(_), ..) => counters.bad_frames += 1,
+        }
+    }
+
+    /// Begins the group anew under the addresses that follow from the network's key, if other gateways share
+    /// them. Members lose their caches.
+    pub(super) fn renew_addresses(&mut self, now: Duration) {
+        let Some(group) = self.config.sharing() else { return };
+        let Some(neighbours) = neighbours(&self.config, &group, self.boot) else { return };
+        let mut members = Vec::new();
+        for peer in &mut self.peers {
+            if peer.link.as_ref().is_some_and(|link| link.member.is_some()) {
+                members.push(peer.index);
+                peer.end_membership(&mut outside!(self));
+            }
+        }
+        if let Some(sharing) = &mut self.sharing {
+            sharing.begin_anew(self.rng.random(), neighbours, now);
+        }
+        for peer in members {
+            self.peers[peer].begin_membership(now, &mut outside!(self));
         }
     }
 

@@ -239,10 +239,15 @@ impl Node {
     }
 
     /// The network has another key from now on, and had `previous` before. Sessions stay; handshakes follow.
-    pub fn set_network_keys(&mut self, key: NetworkKey, previous: Option<NetworkKey>) {
+    /// Among several gateways the group begins anew: the key of its addresses follows from the network's key.
+    pub fn set_network_keys(&mut self, now: Duration, key: NetworkKey, previous: Option<NetworkKey>) {
+        let is_new = key != self.config.network_key;
         self.config.network_key = key;
         self.config.previous_network_key = previous;
         self.identity = Identity::of(&self.config);
+        if is_new {
+            self.renew_addresses(now);
+        }
     }
 
     /// Ends all that there is with a peer, and refuses its handshakes from now on. Whether it is known here.

@@ -59,7 +59,9 @@ impl Peer {
             return false;
         };
         while let Some(again) = recover.next_again() {
-            let original = reduce.original(again.sequence).filter(|_| again.as_it_was);
+            // the frame's MAC may be the earlier session's
+            let goes_whole = again.as_it_was || again.session != row.session;
+            let original = reduce.original(again.sequence).filter(|_| goes_whole);
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;

@@ -97,12 +97,14 @@ impl Peer {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
                 let Link { outstanding, reduce, recover, member, .. } = link;
+                if !outstanding.is_sent(&receipt) {
+                    return false;
+                }
                 if !reduce.generation(receipt.generation) {
                     return true;
                 }
                 let mut fates = std::mem::take(&mut self.fates);
-                let understood =
-                    outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
+                outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
                 let queue_is_long = outstanding.delay.queue_is_long();
                 for (sequence, fate) in fates.drain(..) {
                     if let Some(member) = member.as_mut().filter(|_| fate != Fate::Parked) {
@@ -139,7 +141,7 @@ impl Peer {
                     recover.take_doubted(|sequence| reduce.report_lost(sequence));
                     recover.rearm(now, srtt);
                 }
-                understood
+                true
             }
             FrameType::Request => {
                 let Ok(request) = Request::parse(body) else { return false };

@@ -331,9 +331,11 @@ impl Peer {
         let cut = first.checked_sub(1).filter(|_| heads::begins_with_tail(plaintext));
         link.received.reach(now, cut.unwrap_or(first));
         let is_plain = link.is_plain;
+        let mut all_understood = true;
         for frame in Frames::new(plaintext) {
             let Ok(Frame { frame_type, body }) = frame else {
                 self.counters.bad_frames += 1;
+                all_understood = false;
                 break;
             };
             // frames of another version than the session's are unknown, like those of no version
@@ -377,11 +379,15 @@ impl Peer {
             if !understood {
                 self.counters.bad_frames += 1;
             }
+            // a frame of an unknown type may be a packet
+            all_understood &= understood && frame_type.is_some();
         }
         if next == first {
             if let Some(link) = &mut self.link {
                 link.received.arrive(now, first);
-                link.received.hold(first); // nothing of it is missing
+                if all_understood {
+                    link.received.hold(first);
+                }
             }
             self.release(now, first, None, outside);
         }

@@ -213,7 +213,8 @@ impl Peer {
             }
             let repairs_losses = link.repairs_losses();
             if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
-                recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);
+                let frame = (row.session, written.frame_type, &out[start + 1..]);
+                recover.keep(now, sequence, frame, inner.traffic_class);
                 if written.reduced {
                     link.reduce.references().iter().for_each(|&sequence| recover.refers_to(sequence));
                 }

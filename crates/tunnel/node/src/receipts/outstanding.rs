@@ -100,12 +100,18 @@ impl Outstanding {
             .then(|| (1.0 - self.window_received as f64 / self.window_sent as f64).clamp(0.0, 1.0))
     }
 
-    /// Takes a receipt; tells `fate` of every sequence whose fate is new. A receipt for what was never sent
-    /// is refused (`false`).
-    pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) -> bool {
+    /// Whether the newest sequence of the receipt was sent.
+    #[must_use]
+    pub fn is_sent(&self, receipt: &Receipt<'_>) -> bool {
+        self.widen(receipt.newest) < self.next
+    }
+
+    /// Takes a receipt, and calls `fate` for every sequence whose fate is new. Ignores a receipt for sequences
+    /// that were never sent.
+    pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) {
         let newest = self.widen(receipt.newest);
-        if newest >= self.next {
-            return false;
+        if !self.is_sent(receipt) {
+            return;
         }
         let first = self.next - self.sent.len() as u64;
         let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at);
@@ -134,7 +140,6 @@ impl Outstanding {
                 fate(sequence, told);
             }
         }
-        true
     }
 
     fn measure(&mut self, now: Duration, newest: u64, first: u64, receipt: &Receipt<'_>) {

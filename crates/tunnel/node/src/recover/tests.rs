@@ -17,11 +17,11 @@ fn again(recover: &mut Recover) -> Vec<(u64, bool)> {
 #[test]
 fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
     let mut recover = Recover::default();
-    recover.keep(MS, 1, FrameType::Packet, 0, b"one");
-    recover.keep(MS, 2, FrameType::ReducedCompact, 0, b"two");
+    recover.keep(MS, 1, (1, FrameType::Packet, b"one"), 0);
+    recover.keep(MS, 2, (1, FrameType::ReducedCompact, b"two"), 0);
     recover.refers_to(1);
-    recover.keep(MS, 3, FrameType::ReducedCompact, 0, b"three");
-    recover.keep(MS, 4, FrameType::ReducedCompact, 0, b"four");
+    recover.keep(MS, 3, (1, FrameType::ReducedCompact, b"three"), 0);
+    recover.keep(MS, 4, (1, FrameType::ReducedCompact, b"four"), 0);
     recover.refers_to(3);
     for _ in 0..MAX_TRIES {
         recover.missing(1, false);
@@ -47,7 +47,7 @@ fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
 #[test]
 fn what_congestion_lost_is_sent_again_only_where_something_refers_to_it() {
     let mut recover = Recover::default();
-    (1..=4).for_each(|sequence| recover.keep(MS, sequence, FrameType::Packet, 0, b"packet"));
+    (1..=4).for_each(|sequence| recover.keep(MS, sequence, (1, FrameType::Packet, b"packet"), 0));
     recover.refers_to(2);
     recover.missing(1, true);
     recover.missing(2, true);
@@ -60,7 +60,7 @@ fn what_congestion_lost_is_sent_again_only_where_something_refers_to_it() {
 #[test]
 fn the_tail_is_probed_ever_more_slowly_and_then_given_up() {
     let mut recover = Recover::default();
-    recover.keep(MS, 7, FrameType::Packet, 0, b"tail");
+    recover.keep(MS, 7, (1, FrameType::Packet, b"tail"), 0);
     recover.rearm(Duration::ZERO, 10 * MS);
     let mut at = Duration::ZERO;
     let mut probes = 0;
@@ -88,7 +88,7 @@ proptest! {
             let some = next.saturating_sub(back);
             match step {
                 0 | 1 => {
-                    recover.keep(MS, next, FrameType::Packet, 0, &vec![0; length]);
+                    recover.keep(MS, next, (1, FrameType::Packet, &vec![0; length]), 0);
                     next += 1;
                 }
                 2 => {
