@@ -2,8 +2,8 @@
 
 use super::Neighbours;
 use crate::config::Group;
-use crate::handshake::derive;
-use crate::seal::{Seal, TrafficKey};
+use crate::session::handshake::derive;
+use crate::session::seal::{Seal, TrafficKey};
 use overhear::{AirTime, Association, Gateway, PacketNumber, StationId};
 use re::literals::Compressor;
 use std::collections::BTreeMap;

@@ -145,7 +145,7 @@ fn what_is_lost_under_the_old_keys_is_retransmitted_under_the_new_ones() {
 }
 
 /// The type of the gateway's first frame, if it is a packet, becomes one that no node knows.
-fn of_unknown_type(from: usize, datagram: &mut Vec<u8>) {
+fn of_unknown_type(from: usize, datagram: &mut [u8]) {
     const TYPE_BITS: u8 = 0x7f;
     let first = &mut datagram[wire::unit::SEALED_HEADER_BYTES + wire::frame::SEQUENCE_BYTES];
     let is_packet = [FrameType::Packet, FrameType::ReducedCompact, FrameType::Short]

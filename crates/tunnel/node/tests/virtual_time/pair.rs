@@ -55,7 +55,7 @@ pub struct Between {
     /// The plaintext of every sealed unit.
     pub plaintexts: Option<Vec<Vec<u8>>>,
     /// Changes the plaintext of each sealed unit of a node.
-    pub forges: Option<fn(usize, &mut Vec<u8>)>,
+    pub forges: Option<fn(usize, &mut [u8])>,
 }
 
 impl Medium for Between {
