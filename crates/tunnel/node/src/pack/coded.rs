@@ -8,7 +8,7 @@
 //! either way.
 //!
 //! A combination is longer than the longest packet in it. What no datagram has room for is cut as packets are
-//! ([`super::heads`]), and takes a link sequence then.
+//! ([`super::fragments`]), and takes a link sequence then.
 
 use super::AROUND_FRAMES;
 use super::packets::PacketBuilder;
