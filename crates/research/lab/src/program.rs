@@ -71,6 +71,20 @@ impl Program {
         Ok(self.ended)
     }
 
+    /// The processor time in seconds that the program has had, over all of its threads.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::System`] if the program has ended.
+    pub fn processor_seconds(&self) -> Result<f64, LabError> {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = std::fs::read_to_string(&path).doing(|| format!("read {path}"))?;
+        // The name may contain blanks and ends with the last bracket; the third field follows (proc(5)).
+        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let ticks = |field: usize| fields.get(field - 3).and_then(|it| it.parse::<f64>().ok()).unwrap_or(0.0);
+        Ok((ticks(14) + ticks(15)) / rustix::param::clock_ticks_per_second() as f64)
+    }
+
     /// Sends SIGTERM, and kills the program after two seconds.
     pub fn stop(&mut self) {
         if self.ended.is_none() {
