@@ -194,9 +194,10 @@ fn figures(all: &[Round], versions: &BTreeMap<Way, &str>) -> Vec<Figure> {
             let rates = sample(&|round| round.rates.get(&(way, load)).copied());
             figures.push(Figure::of(&name, rates, "Gbit/s"));
         }
-        for (own, wanted) in
-            [(Way::Overheard, ["1.2 or more", "2 or more"]), (Way::Unreduced, ["1.5 or more", ""])]
-        {
+        let is_tcp = matches!(load, Load::One | Load::Four);
+        let wanted = if is_tcp { ["1.2 or more", "2 or more"] } else { ["1.2 or more", ""] };
+        let unreduced = if is_tcp { ["1.5 or more", ""] } else { ["", ""] };
+        for (own, wanted) in [(Way::Overheard, wanted), (Way::Unreduced, unreduced)] {
             for (other, wanted) in WIREGUARDS.into_iter().zip(wanted.into_iter().chain([""])) {
                 let ratio =
                     |round: &Round| Some(round.rates.get(&(own, load))? / round.rates.get(&(other, load))?);
