@@ -5,7 +5,8 @@ use etherparse::PacketBuilder;
 use io::offload::{Coalescer, FRONT_BYTES, Front, split};
 
 /// The input is packets, each behind its length in two bytes. Any packets that were joined are cut again,
-/// each unchanged but for [`forget_identification`]. As a device's output, the input is cut into pieces of itself or refused.
+/// each unchanged but for [`forget_identification`]. As a device's output, the input is cut into pieces of
+/// itself or refused.
 pub fn check(bytes: &[u8]) -> bool {
     let mut device = bytes.to_vec();
     if let Ok(front) = Front::decode(&device) {

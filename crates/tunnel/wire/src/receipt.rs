@@ -9,11 +9,11 @@
 //! +---------------------------------------------------------------------------------
 //! ```
 //!
-//! A *run* is a row of sequences that are in the same [`State`]. *Held* means that the packet is in the store,
-//! so that later packets may refer to it, or that the unit had no packet. A packet that arrived and could not
-//! be restored is not held. A *parked* one of those waits for a packet that it refers to. Another receipt
-//! reports *untold* sequences. *Settled* is a distance back from the newest sequence. No receipt reports
-//! earlier sequences, because they are held or were given up.
+//! A *run* is a row of sequences that are in the same [`State`]. *Held* means that the packet is in the
+//! store, so that later packets may refer to it, or that the unit had no packet. A packet that arrived and
+//! could not be restored is not held. A *parked* one of those waits for a packet that it refers to. Another
+//! receipt reports *untold* sequences. *Settled* is a distance back from the newest sequence. No receipt
+//! reports earlier sequences, because they are held or were given up.
 //!
 //! Runs, because what matters on a fast and long path is far back: thousands of packets are on their way
 //! while one is sent again, most of them in long rows. The delay is the time between the newest sequence's
@@ -61,8 +61,8 @@ pub struct Receipt<'a> {
     pub newest: u32,
     /// The generation of the receiver's store.
     pub generation: u8,
-    /// Link sequences that arrived since the link began, whether held or not. Retransmissions do not count. It
-    /// wraps.
+    /// Link sequences that arrived since the link began, whether held or not. Retransmissions do not count.
+    /// It wraps.
     pub received: u32,
     /// Microseconds / 64 from the newest sequence's arrival until now.
     pub delay_64us: u32,

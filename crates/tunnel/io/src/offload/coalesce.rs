@@ -2,9 +2,9 @@
 //! software, where the packets originate.
 //!
 //! It joins TCP segments, and UDP datagrams where the kernel takes them joined. It joins only packets that
-//! [`split()`](super::split()) would cut equally, and only with correct checksums, because the kernel no longer
-//! checks them. One field may change: the identification of a datagram that no router may fragment. It has no
-//! meaning (RFC 6864, section 4.1), and an unconnected socket sends zero in each.
+//! [`split()`](super::split()) would cut equally, and only with correct checksums, because the kernel no
+//! longer checks them. One field may change: the identification of a datagram that no router may fragment.
+//! It has no meaning (RFC 6864, section 4.1), and an unconnected socket sends zero in each.
 
 use super::*;
 use std::io;

@@ -2,9 +2,9 @@
 //! node's driver names the peer that is the next hop. Packets follow it, including those that wait for the
 //! earlier one.
 //!
-//! Without a next hop packets wait as for a peer that is [down](crate::path::reachability), and are refused after
-//! that time. Packets of others do not wait: the way may lead next to their last hop, and nothing goes back
-//! there.
+//! Without a next hop packets wait as for a peer that is [down](crate::path::reachability), and are refused
+//! after that time. Packets of others do not wait: the way may lead next to their last hop, and nothing
+//! goes back there.
 
 use super::Node;
 use crate::config::Destination;

@@ -106,8 +106,8 @@ impl Outstanding {
         self.widen(receipt.newest) < self.next
     }
 
-    /// Takes a receipt, and calls `fate` for every sequence whose fate is new. Ignores a receipt for sequences
-    /// that were never sent.
+    /// Takes a receipt, and calls `fate` for every sequence whose fate is new. Ignores a receipt for
+    /// sequences that were never sent.
     pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) {
         let newest = self.widen(receipt.newest);
         if !self.is_sent(receipt) {

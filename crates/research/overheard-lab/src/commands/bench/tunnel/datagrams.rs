@@ -1,5 +1,5 @@
-//! UDP from station to gateway, counted where it arrives. Datagrams leave one by one, as iperf3 sends them, or
-//! in rows for one system call, as QUIC does.
+//! UDP from station to gateway, counted where it arrives. Datagrams leave one by one, as iperf3 sends them,
+//! or in rows for one system call, as QUIC does.
 //!
 //! The receiver tells how much has come, and the sender has no more than a window under way, as QUIC. Without
 //! that, the sender takes the processors from the tunnels, and little arrives by any.
