@@ -215,7 +215,7 @@ pub enum ConfigError {
     Reduce(#[from] re::ParameterError),
     /// The repair of TCP segments.
     #[error(transparent)]
-    Sender(#[from] recovery::SettingsError),
+    Snoop(#[from] recovery::SettingsError),
     /// The sharing with a group.
     #[error(transparent)]
     Group(#[from] overhear::SettingsError),

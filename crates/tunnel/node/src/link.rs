@@ -6,12 +6,12 @@ use crate::group::coding::{Named, Reports};
 use crate::group::{Listener, Member};
 use crate::path::delay::PathDelay;
 use crate::path::mtu::Measured;
-pub mod coalescer;
-pub mod fragments;
+mod coalescer;
+mod fragments;
 mod overflow;
 
 pub use coalescer::{Coalescer, Partial};
-pub use fragments::Fragments;
+pub use fragments::{Fragment, Fragments};
 pub use overflow::Overflow;
 
 use crate::arq::nack::Nack;

@@ -1,4 +1,4 @@
-//! Nack by request (byte-caching paper, section VIII): packets that could not be restored are held for a
+//! Requests for packets (byte-caching paper, section VIII): packets that could not be restored are held for a
 //! moment while what they need is asked for again.
 //!
 //! Used if the peer announces that it answers requests. Bounded in number, time and tries. Packets that are

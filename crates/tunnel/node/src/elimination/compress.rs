@@ -204,7 +204,7 @@ pub struct Decompress {
 
 /// The body of a shortened frame, converted back into the compact form.
 #[derive(Debug)]
-pub struct Lengthened<'a> {
+pub struct Decompressed<'a> {
     /// The MAC, if the packet was reduced.
     pub mac: Option<[u8; PACKET_MAC_BYTES]>,
     /// The compact shim with its literals if there is a MAC; otherwise the packet.
@@ -254,7 +254,7 @@ impl Decompress {
         sequence: u64,
         generation: u8,
         mut body: &[u8],
-    ) -> Result<Lengthened<'_>, DecompressError> {
+    ) -> Result<Decompressed<'_>, DecompressError> {
         let [front] = take(&mut body)?;
         let what = front & short::WHAT;
         if front >> short::WHAT_BITS != generation << short::WHAT_BITS >> short::WHAT_BITS {
@@ -282,7 +282,7 @@ impl Decompress {
         } else {
             self.shim.extend_from_slice(body);
         }
-        Ok(Lengthened { mac, shim: &self.shim, unfinished })
+        Ok(Decompressed { mac, shim: &self.shim, unfinished })
     }
 
     /// Remembers the header of a packet whose bytes are proven.

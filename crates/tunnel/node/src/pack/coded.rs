@@ -96,7 +96,7 @@ impl Peer {
         let Some(link) = &mut self.link else { return false };
         while let Some((class, body)) = link.coded.front() {
             let fits = out.len() + AROUND_CODED + body.len() <= limit;
-            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + builder.lane_bytes;
+            let alone = builder.is_empty(out);
             let is_cut = AROUND_FRAMES + builder.lane_bytes + 1 + body.len() > limit + TAG_BYTES;
             if is_cut && !link.peer_joins {
                 link.coded.pop_front();

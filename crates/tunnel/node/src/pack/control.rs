@@ -97,9 +97,7 @@ impl Peer {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
                 let Link { outstanding, reduce, sender, member, .. } = link;
-                if !outstanding.is_sent(&receipt) {
-                    return false;
-                }
+                let Some(newest) = outstanding.newest_of(&receipt) else { return false };
                 if !reduce.adopt_generation(receipt.generation) {
                     return true;
                 }
@@ -133,7 +131,6 @@ impl Peer {
                     nack.set_round_trip(srtt);
                 }
                 if let (Some(sender), Some(srtt)) = (sender, outstanding.srtt()) {
-                    let newest = outstanding.widen(receipt.newest);
                     sender.settle_before((newest + 1).saturating_sub(receipt.settled.into()));
                     sender.schedule();
                     sender.take_doubted(|sequence| reduce.report_lost(sequence));

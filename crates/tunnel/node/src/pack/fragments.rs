@@ -5,7 +5,7 @@
 //! for halves.
 
 use crate::context::Context;
-use crate::link::fragments::Fragment;
+use crate::link::Fragment;
 use crate::path::ecn;
 use crate::peer::Peer;
 use re::mac::PacketMac;

@@ -1,6 +1,6 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
-use super::shared;
+use super::{AROUND_FRAMES, shared};
 use crate::arq::nack::{Arrival, Nack, Recipient};
 use crate::context::Context;
 use crate::elimination::reduce::{NotRestored, Written};
@@ -14,6 +14,7 @@ use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::inner::Inner;
+use wire::unit::TAG_BYTES;
 
 /// Room that a datagram must have beside a packet that is alone in it, for another to be cut: what does not
 /// shrink travels one by one.
@@ -65,6 +66,11 @@ impl PacketBuilder<'_> {
     ) -> Overflow {
         let &PacketBuilder { lane, session, .. } = self;
         Overflow { sequence, lane, session, class, frame_type, body, gone_bytes, packet: Vec::new() }
+    }
+
+    /// Whether nothing is in the datagram yet.
+    pub fn is_empty(&self, out: &[u8]) -> bool {
+        out.len() + TAG_BYTES <= AROUND_FRAMES + self.lane_bytes
     }
 
     /// Whether there is room for a piece of what no datagram has room for.

@@ -1,7 +1,7 @@
 //! Retransmission, on a peer's request or after a loss that its receipts show.
 
+use super::AROUND_PACKET;
 use super::packets::PacketBuilder;
-use super::{AROUND_FRAMES, AROUND_PACKET};
 use crate::arq::nack::Recipient;
 use crate::context::Context;
 use crate::event::Outcome;
@@ -32,7 +32,7 @@ impl Peer {
                 link.replies.pop_front(); // the path has become too narrow for it
                 continue;
             }
-            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + builder.lane_bytes;
+            let alone = builder.is_empty(out);
             if !fits && !alone || !builder.class.admit(ecn::traffic_class(original)) {
                 break; // its turn comes in a datagram of its own
             }
@@ -74,7 +74,7 @@ impl Peer {
                 sender.mark_retransmitted(); // the path has become too narrow for it: as good as lost
                 continue;
             }
-            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + builder.lane_bytes;
+            let alone = builder.is_empty(out);
             if !fits && !alone || !builder.class.admit(again.class) {
                 break; // its turn comes in a datagram of its own
             }

@@ -100,19 +100,16 @@ impl Outstanding {
             .then(|| (1.0 - self.window_received as f64 / self.window_sent as f64).clamp(0.0, 1.0))
     }
 
-    /// Whether the newest sequence of the receipt was sent.
+    /// The full newest sequence of the receipt; `None` if it was never sent.
     #[must_use]
-    pub fn is_sent(&self, receipt: &Receipt<'_>) -> bool {
-        self.widen(receipt.newest) < self.next
+    pub fn newest_of(&self, receipt: &Receipt<'_>) -> Option<u64> {
+        Some(self.widen(receipt.newest)).filter(|newest| *newest < self.next)
     }
 
     /// Takes a receipt, and calls `fate` for every sequence whose fate is new. Ignores a receipt for
     /// sequences that were never sent.
     pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) {
-        let newest = self.widen(receipt.newest);
-        if !self.is_sent(receipt) {
-            return;
-        }
+        let Some(newest) = self.newest_of(receipt) else { return };
         let first = self.next - self.sent.len() as u64;
         let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at);
         if self.newest_reported.is_none_or(|before| newest > before) {

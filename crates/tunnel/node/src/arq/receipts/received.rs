@@ -217,7 +217,7 @@ impl Received {
     }
 
     /// Down to which sequence the next receipt tells.
-    fn settle_before(&self) -> u64 {
+    fn told_from(&self) -> u64 {
         let since = self.reported.front().copied().unwrap_or(0);
         let since = self.late.map_or(since, |(late, _)| since.min(late));
         let since = if self.sender_recovers { since.min(self.settled) } else { since };
@@ -226,7 +226,7 @@ impl Received {
 
     /// The runs of the next receipt: the newest, and a further part of the rest each time.
     fn runs(&mut self) -> Runs {
-        let (mut runs, from) = (Runs::default(), self.settle_before());
+        let (mut runs, from) = (Runs::default(), self.told_from());
         let told = self.tell(&mut runs, self.next, from, NEWEST_RUN_BYTES);
         if told > from {
             let turn = if (from + 1..told).contains(&self.turn) { self.turn } else { told };
