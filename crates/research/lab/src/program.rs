@@ -12,6 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::error::{Doing, LabError};
 use crate::namespace::Namespace;
+use crate::processor::processor_seconds;
 
 /// Time between SIGTERM and the kill.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -77,12 +78,7 @@ impl Program {
     ///
     /// [`LabError::System`] if the program has ended.
     pub fn processor_seconds(&self) -> Result<f64, LabError> {
-        let path = format!("/proc/{}/stat", self.child.id());
-        let stat = std::fs::read_to_string(&path).doing(|| format!("read {path}"))?;
-        // The name may contain blanks and ends with the last bracket; the third field follows (proc(5)).
-        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-        let ticks = |field: usize| fields.get(field - 3).and_then(|it| it.parse::<f64>().ok()).unwrap_or(0.0);
-        Ok((ticks(14) + ticks(15)) / rustix::param::clock_ticks_per_second() as f64)
+        processor_seconds(self.child.id())
     }
 
     /// Sends SIGTERM, and kills the program after two seconds.

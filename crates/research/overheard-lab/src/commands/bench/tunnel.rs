@@ -29,7 +29,7 @@ const TRANSFER: Duration = Duration::from_millis(1500);
 /// Echo requests each way in a round.
 const ECHOES: usize = 100;
 
-/// What is sent.
+/// The traffic of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Load {
     /// Incompressible data by a TCP connection.
@@ -95,8 +95,8 @@ impl Figure {
         of_rounds.map(|(name, value)| kept::row("tunnel", &self.name, name, value, self.unit))
     }
 
-    fn wanted(mut self, wanted: &str) -> Self {
-        self.wanted = (!wanted.is_empty()).then(|| wanted.to_owned());
+    fn wanted(mut self, wanted: impl Into<Option<&'static str>>) -> Self {
+        self.wanted = wanted.into().map(str::to_owned);
         self
     }
 }
@@ -195,10 +195,10 @@ fn figures(all: &[Round], versions: &BTreeMap<Way, &str>) -> Vec<Figure> {
             figures.push(Figure::of(&name, rates, "Gbit/s"));
         }
         let is_tcp = matches!(load, Load::One | Load::Four);
-        let wanted = if is_tcp { ["1.2 or more", "2 or more"] } else { ["1.2 or more", ""] };
-        let unreduced = if is_tcp { ["1.5 or more", ""] } else { ["", ""] };
+        let wanted = [Some("1.2 or more"), is_tcp.then_some("2 or more"), None];
+        let unreduced = [is_tcp.then_some("1.5 or more"), None, None];
         for (own, wanted) in [(Way::Overheard, wanted), (Way::Unreduced, unreduced)] {
-            for (other, wanted) in WIREGUARDS.into_iter().zip(wanted.into_iter().chain([""])) {
+            for (other, wanted) in WIREGUARDS.into_iter().zip(wanted) {
                 let ratio =
                     |round: &Round| Some(round.rates.get(&(own, load))? / round.rates.get(&(other, load))?);
                 let name = format!("{}: {own} / {other}", load.name());

@@ -18,7 +18,7 @@ const DATAGRAM_BYTES: usize = 1200;
 const ROW_DATAGRAMS: usize = 10;
 /// Bytes that may be under way: less than the tunnels' and the receiver's queues hold.
 const WINDOW_BYTES: u64 = 256 << 10;
-/// What is under way for this time without news is lost.
+/// Bytes under way count as lost after this time without news.
 const LOST_AFTER: Duration = Duration::from_millis(20);
 /// Before this nothing counts.
 const WARM_UP: Duration = Duration::from_millis(200);

@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Timeout of the daemons' start.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
 /// The path of bytes between the namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
@@ -31,7 +32,7 @@ pub enum Way {
     Bare,
 }
 
-/// What is compared with, the newest first.
+/// The tunnels of others, the newest first.
 pub const WIREGUARDS: [Way; 3] = [Way::NewestWireguardGo, Way::Boringtun, Way::DebianWireguardGo];
 
 impl Way {

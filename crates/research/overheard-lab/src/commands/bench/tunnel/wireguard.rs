@@ -1,7 +1,7 @@
 //! Implementations of WireGuard in user space, to compare with: the newest are built into a folder of the
 //! user's cache.
 
-use super::ground::Way;
+use super::ground::{PATIENCE, Way};
 use anyhow::{Context, bail, ensure};
 use lab::{Namespace, Program, Run};
 use node::PrivateKey;
@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Timeout of a daemon's start.
-const PATIENCE: Duration = Duration::from_secs(15);
 /// WireGuard's usual port. Each implementation has one of its own, from this one on.
 const PORT: u16 = 51_820;
 /// The rest of Ethernet's 1500 bytes inside WireGuard, over either family.
