@@ -75,13 +75,6 @@ fn short_hop(rows: &[Row]) -> Claim {
     judging.done()
 }
 
-/// Every chosen cell's median.
-fn median<'a>(judging: &mut Judging<'a>, figure: &'a str, baseline: &str, allowed: impl Fn(f64) -> bool) {
-    for (row, value) in judging.all(figure, &format!("{baseline}: "), |_| true) {
-        judging.cell(allowed(value), || format!("{} at {}%: {value:.3}", row.series, row.x));
-    }
-}
-
 /// The upper bound of every chosen cell. A cell without an interval, for lack of seeds, proves nothing.
 fn bounded<'a>(
     judging: &mut Judging<'a>,
@@ -91,11 +84,9 @@ fn bounded<'a>(
     allowed: impl Fn(f64) -> bool,
 ) {
     for (row, value) in judging.all(figure, &format!("{baseline}: "), chosen) {
-        let bound = row.high.unwrap_or(f64::INFINITY);
-        judging.cell(allowed(bound), || match row.high {
-            Some(bound) => format!("{} at {}%: {value:.3} up to {bound:.3}", row.series, row.x),
-            None => format!("{} at {}%: {value:.3} without an interval", row.series, row.x),
-        });
+        let bound = row.high.map_or("without an interval".to_owned(), |bound| format!("up to {bound:.3}"));
+        let holds = row.high.is_some_and(&allowed);
+        judging.cell(holds, || format!("{} at {}%: {value:.3} {bound}", row.series, row.x));
     }
 }
 
@@ -114,7 +105,9 @@ fn medians(rows: &[Row], figure: &'static str, baseline: &str, name: &str) -> Cl
         "medians alone, figure {figure}: against {name}, the time is at most {OFF_AT_MOST} in every cell"
     );
     let mut judging = Judging::new(rows, claim);
-    median(&mut judging, figure, baseline, |value| value <= OFF_AT_MOST);
+    for (row, value) in judging.all(figure, &format!("{baseline}: "), |_| true) {
+        judging.cell(value <= OFF_AT_MOST, || format!("{} at {}%: {value:.3}", row.series, row.x));
+    }
     judging.done()
 }
 
