@@ -5,7 +5,8 @@ use etherparse::PacketBuilder;
 use io::offload::{Coalescer, FRONT_BYTES, Front, split};
 
 /// The input is packets, each behind its length in two bytes. Any packets that were joined are cut again,
-/// each unchanged. As a device's output, the input is cut into pieces of itself or refused.
+/// each unchanged but for [`forget_identification`]. As a device's output, the input is cut into pieces of
+/// itself or refused.
 pub fn check(bytes: &[u8]) -> bool {
     let mut device = bytes.to_vec();
     if let Ok(front) = Front::decode(&device) {
@@ -22,7 +23,7 @@ pub fn check(bytes: &[u8]) -> bool {
         packets.push(packet.to_vec());
         rest = behind;
     }
-    let (mut coalescer, mut cut) = (Coalescer::default(), Vec::new());
+    let (mut coalescer, mut cut) = (Coalescer::new(true), Vec::new());
     let mut take = |written: &[u8]| {
         let mut written = written.to_vec();
         let front = Front::decode(&written).expect("what is written begins with a front");
@@ -34,10 +35,20 @@ pub fn check(bytes: &[u8]) -> bool {
         coalescer.add(packet, &mut take).expect("taking does not fail");
     }
     coalescer.flush(&mut take).expect("taking does not fail");
+    packets.iter_mut().chain(&mut cut).for_each(|packet| forget_identification(packet));
     cut.sort_unstable();
     packets.sort_unstable();
     assert_eq!(cut, packets);
     rest.is_empty()
+}
+
+/// Zeroes what may change: the identification of a UDP datagram over IPv4 that no router may fragment, and
+/// with it the header's checksum.
+fn forget_identification(packet: &mut [u8]) {
+    if packet.len() >= 20 && packet[0] == 0x45 && packet[9] == 17 && packet[6] & 0x40 != 0 {
+        packet[4..6].fill(0);
+        packet[10..12].fill(0);
+    }
 }
 
 /// A connection's packets over both versions of IP, and two connections in turn.
@@ -57,7 +68,21 @@ pub fn seeds() -> Vec<Seed> {
         out.extend_from_slice(&(packet.len() as u16).to_be_bytes());
         out.extend_from_slice(&packet);
     };
+    let push_datagram = |v6: bool, content: u8, out: &mut Vec<u8>| {
+        let ip = if v6 {
+            PacketBuilder::ipv6([0xfd; 16], [0xfc; 16], 64)
+        } else {
+            PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        };
+        let mut packet = Vec::new();
+        ip.udp(443, 4242).write(&mut packet, &[content; 64]).expect("writing to a buffer does not fail");
+        out.extend_from_slice(&(packet.len() as u16).to_be_bytes());
+        out.extend_from_slice(&packet);
+    };
     vec![
+        Seed::of("datagrams", |out| {
+            (0..6u8).for_each(|turn| push_datagram(turn > 2, turn, out));
+        }),
         Seed::of("a-stream-over-ipv4", |out| (0..4).for_each(|index| push(false, 4242, index, out))),
         Seed::of("a-stream-over-ipv6", |out| (0..4).for_each(|index| push(true, 4242, index, out))),
         Seed::of("two-streams", |out| {

@@ -4,7 +4,7 @@ use crate::Seed;
 use wire::challenge::{Asks, Challenge};
 use wire::handshake::{Initiation, InitiationWithCookie, Response};
 use wire::reset;
-use wire::unit::{self, Kind, NotAUnit, PLAIN, Unit, VERSION};
+use wire::unit::{self, Kind, PLAIN, Unit, UnitError, VERSION};
 
 /// Every unit that is read writes itself again to the same bytes.
 pub fn check(bytes: &[u8]) -> bool {
@@ -20,13 +20,13 @@ pub fn check(bytes: &[u8]) -> bool {
                 writes_its_header_again(&unit, rest.is_empty());
                 accepted &= check_body(&unit);
             }
-            Err(NotAUnit::OtherVersion(version)) => {
+            Err(UnitError::OtherVersion(version)) => {
                 assert_eq!(version, before[0] >> 4);
                 let spoken = if before[0] & 7 == 0 { PLAIN..=VERSION } else { 1..=1 };
                 assert!(!spoken.contains(&version), "{version}");
                 return false;
             }
-            Err(NotAUnit::Malformed(_)) => return false,
+            Err(UnitError::Malformed(_)) => return false,
         }
     }
     accepted

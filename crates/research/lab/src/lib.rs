@@ -31,6 +31,7 @@ pub mod guest;
 mod http_server;
 mod namespace;
 mod outcome;
+mod processor;
 mod program;
 mod programs;
 mod radio;
@@ -52,6 +53,7 @@ pub use outcome::{
     ChannelOutcome, Count, Delay, DownloadOutcome, Ending, FetchOutcome, LinkCount, LinkOutcome, Outcome,
     StationCount, StreamOutcome,
 };
+pub use processor::processor_seconds;
 pub use program::Program;
 pub use programs::Programs;
 pub use radio::{AirLink, Counts, Direction, Radio};

@@ -12,6 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::error::{Doing, LabError};
 use crate::namespace::Namespace;
+use crate::processor::processor_seconds;
 
 /// Time between SIGTERM and the kill.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -69,6 +70,15 @@ impl Program {
             }
         }
         Ok(self.ended)
+    }
+
+    /// The processor time in seconds that the program has had, over all of its threads.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::System`] if the program has ended.
+    pub fn processor_seconds(&self) -> Result<f64, LabError> {
+        processor_seconds(self.child.id())
     }
 
     /// Sends SIGTERM, and kills the program after two seconds.

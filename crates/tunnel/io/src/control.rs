@@ -115,7 +115,7 @@ impl Inbox {
                     let _ = answer.try_send(node.revoke(now, &key));
                 }
                 Request::NetworkKeys(key, previous, answer) => {
-                    node.set_network_keys(key, previous);
+                    node.set_network_keys(now, key, previous);
                     let _ = answer.try_send(());
                 }
                 Request::Stop => return false,

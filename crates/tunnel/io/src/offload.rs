@@ -2,8 +2,8 @@
 //! virtio_net_hdr`, Linux's include/uapi/linux/virtio_net.h).
 //!
 //! [`split()`] cuts the kernel's super-segments into packets, and completes checksums that the kernel left to
-//! the device. [`Coalescer`] joins consecutive packets of a TCP connection for the kernel. Cutting and
-//! joining restore every bit.
+//! the device. [`Coalescer`] joins consecutive packets of a connection for the kernel. Cutting and joining
+//! restore every bit that has a meaning.
 
 mod coalesce;
 mod split;
@@ -34,6 +34,8 @@ const UDP_HEADER_BYTES: usize = 8;
 const TCP_CHECKSUM: usize = 16;
 /// Offset of the checksum in UDP's header.
 const UDP_CHECKSUM: usize = 6;
+/// The flag in the seventh octet of an IPv4 header.
+const DO_NOT_FRAGMENT: u8 = 0x40;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;

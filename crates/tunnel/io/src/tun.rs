@@ -47,8 +47,8 @@ impl Tun {
         }
         netlink.bring_up(index)?;
         let read = vec![0; FRONT_BYTES + PACKET_BYTES];
-        let device = Arc::new(device);
-        Ok(Tun { device, name: name.to_owned(), index, read, written: Coalescer::default() })
+        let written = Coalescer::new(device.udp_gso());
+        Ok(Tun { device: Arc::new(device), name: name.to_owned(), index, read, written })
     }
 
     /// The same device with its own buffers, for another thread. The device lives as long as one of them.
@@ -59,7 +59,7 @@ impl Tun {
             name: self.name.clone(),
             index: self.index,
             read: vec![0; self.read.len()],
-            written: Coalescer::default(),
+            written: Coalescer::new(self.device.udp_gso()),
         }
     }
 

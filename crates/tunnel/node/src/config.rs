@@ -1,8 +1,8 @@
 //! Configuration of a node, checked as a whole before its start.
 
+use crate::elimination::compress::Shortening;
 use crate::keys::{NetworkKey, PresharedKey, PrivateKey, PublicKey};
-use crate::lanes::MAX_LANES;
-use crate::shorten::Shortening;
+use crate::path::lanes::MAX_LANES;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -47,7 +47,7 @@ pub struct Config {
     /// do). Where it does not, the first handshake with a peer costs a round trip more.
     pub handshakes_above: u64,
     /// How TCP segments that the air lost are repaired from here; `None`: they are not.
-    pub recover: Option<recovery::Settings>,
+    pub snoop: Option<recovery::Settings>,
     /// Whether it becomes a member of groups, and has one of its own where it has several peers.
     pub group: Option<Group>,
     /// The peers that are gateways of one operator.
@@ -81,7 +81,7 @@ impl Config {
             copies_dscp: true,
             versions: 1..=VERSION,
             handshakes_above: 0,
-            recover: None,
+            snoop: None,
             group: None,
             gateways: Gateways::default(),
             mesh: Mesh::default(),
@@ -215,7 +215,7 @@ pub enum ConfigError {
     Reduce(#[from] re::ParameterError),
     /// The repair of TCP segments.
     #[error(transparent)]
-    Recover(#[from] recovery::SettingsError),
+    Snoop(#[from] recovery::SettingsError),
     /// The sharing with a group.
     #[error(transparent)]
     Group(#[from] overhear::SettingsError),
@@ -267,8 +267,8 @@ impl Config {
         if self.queue_bytes < 65_536 {
             return Err(ConfigError::QueueSize(self.queue_bytes));
         }
-        if let Some(recover) = &self.recover {
-            recover.validate()?;
+        if let Some(snoop) = &self.snoop {
+            snoop.validate()?;
         }
         if let Some(group) = &self.group {
             group.validate()?;

@@ -1,8 +1,8 @@
 //! Restored packets that wait to be delivered, in order.
 //!
 //! A driver takes them all after every datagram that it hands in, so that no more waits than one datagram
-//! sets free: its own packets and what [repair](crate::repair) and [release](crate::release) held for them,
-//! which is bounded. Fairness was the sender's business.
+//! sets free: its own packets and those that [nack](crate::arq::nack) and [reorder](crate::arq::reorder) held
+//! for them, which is bounded. Fairness was the sender's business.
 
 use crate::buffers::Buffers;
 use std::collections::VecDeque;

@@ -1,16 +1,28 @@
 //! The node, sans-IO: one state machine between IP packets and datagrams.
 //!
-//! Two nodes meet by a [handshake]. Its result is a [session]: traffic keys, counters under them, a [replay]
-//! window. Beside keys they share a [link]: link sequences, [receipts], the stores of sent and received
-//! packets. A link lasts from one boot of either node to the next. Sessions begin and end within it.
+//! The folders are floors, from the lower to the upper ones:
 //!
-//! On the way out a packet is *classified* (its destination belongs to a [peer][route]), waits in the
-//! [queue], is *[reduce]d* and *[shorten]ed* in its turn, *[pack]ed* with other messages, and *[seal]ed*. On
-//! the way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked, and *delivered*.
-//! A packet that cannot be restored is [repair]ed by request if the peer offers it, and otherwise left to the
-//! end hosts. Under the policy `adaptive` the hop repairs its own losses: it retransmits packets that
-//! receipts show as missing ([recover]), early packets wait for them ([release]), and the end hosts see the
-//! losses of a full queue ([delay]).
+//! - [session]: handshakes, keys, and the admission of strangers;
+//! - [path]: addresses, ports, sizes and marks between two nodes;
+//! - [arq]: receipts, retransmission, requests, and order;
+//! - [elimination]: repeated bytes, headers and literals;
+//! - [queue], [group], [roaming]: waiting packets, overhearing, several gateways;
+//! - [link]: the state that two boots share; [peer]: that and the sessions;
+//! - [pack]: the contents of datagrams, out and in; [node]: the way through all floors.
+//!
+//! Two nodes meet by a [handshake](session::handshake). Its result is a [session](session::transport):
+//! traffic keys, counters under them, a [replay](session::replay) window. Beside keys they share a [link]:
+//! link sequences, [receipts](arq::receipts), the stores of sent and received packets. A link lasts from one
+//! boot of either node to the next. Sessions begin and end within it.
+//!
+//! On the way out a packet is *classified*: its destination belongs to a [peer][route]. It waits in the
+//! [queue]. In its turn it is *reduced* ([reduce](elimination::reduce)), *compressed*
+//! ([compress](elimination::compress)), *[pack]ed* with other messages, and *sealed* ([seal](session::seal)).
+//! On the way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked, and
+//! *delivered*. A packet that cannot be restored is requested again ([nack](arq::nack)) if the peer offers
+//! it, and otherwise left to the end hosts. Under the policy `adaptive` the hop repairs its own losses: it
+//! retransmits packets that receipts show as missing ([sender](arq::sender)), early packets wait for them
+//! ([reorder](arq::reorder)), and the end hosts see the losses of a full queue ([delay](arq::delay)).
 //!
 //! A gateway whose stations hear each other *shares* its packets ([group]). It does not send content again
 //! that a station has overheard. Overheard datagrams arrive by [`Node::handle_overheard`].
@@ -36,63 +48,37 @@
 
 #![forbid(unsafe_code)]
 
-mod admission;
-mod allowance;
+mod arq;
 mod buffers;
-mod challenge;
-mod coding;
 mod config;
-mod delay;
+mod context;
 mod deliveries;
-mod ecn;
-mod encapsulation;
-mod endpoint;
+mod elimination;
 mod event;
-mod fragment;
 mod group;
-mod handshake;
-mod hop_limit;
-mod icmp;
-mod initiator;
-mod keyring;
 mod keys;
-mod lanes;
 mod link;
-mod losses;
 mod node;
 mod pack;
-mod path_delay;
-mod path_mtu;
+mod path;
 mod peer;
 mod queue;
-mod ratio;
-mod reachability;
-mod receipts;
-mod recover;
-mod reduce;
-mod release;
-mod repair;
-mod replay;
 mod roaming;
 mod route;
-mod seal;
 mod session;
-mod sessions;
 mod shards;
-mod shorten;
 mod status;
-mod too_large;
 #[cfg(test)]
 mod vectors;
 
 pub use config::{Config, ConfigError, Destination, Gateways, Group, Mesh, PeerConfig};
+pub use elimination::compress::Shortening;
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PresharedKey, PrivateKey, PublicKey};
-pub use lanes::MAX_LANES;
 pub use node::{Node, Transmit, station_name};
 pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
+pub use path::lanes::MAX_LANES;
 pub use shards::{Concerns, Shards, merged};
-pub use shorten::Shortening;
 pub use status::{
     DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status,
     outer_header_bytes,

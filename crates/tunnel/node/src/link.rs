@@ -1,18 +1,25 @@
 //! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of
 //! the two starts anew, it begins again from nothing.
 
-use crate::coding::{Named, Reports};
 use crate::config::Config;
+use crate::group::coding::{Named, Reports};
 use crate::group::{Listener, Member};
-use crate::pack::{Begun, Filling, Heads, Overflow};
-use crate::path_delay::PathDelay;
-use crate::path_mtu::Measured;
-use crate::receipts::{GAP_TOLD_AFTER, Outstanding, Received};
-use crate::recover::Recover;
-use crate::reduce::{Reduce, Restore};
-use crate::release::Release;
-use crate::repair::Repair;
-use crate::shorten::Shortening;
+use crate::path::delay::PathDelay;
+use crate::path::mtu::Measured;
+mod coalescer;
+mod fragments;
+mod overflow;
+
+pub use coalescer::{Coalescer, Partial};
+pub use fragments::{Fragment, Fragments};
+pub use overflow::Overflow;
+
+use crate::arq::nack::Nack;
+use crate::arq::receipts::{GAP_TOLD_AFTER, Outstanding, Received};
+use crate::arq::reorder::Reorder;
+use crate::arq::sender::Sender;
+use crate::elimination::compress::Shortening;
+use crate::elimination::reduce::{Reduce, Restore};
 use re::{Form, Parameters, Policy};
 use recovery::{History, Settings, Snoop, Undoes, Upstream};
 use std::collections::VecDeque;
@@ -46,6 +53,8 @@ pub struct Link {
     pub peer_boot: u64,
     /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
     pub is_plain: bool,
+    /// Bytes of the store that both ends use for each direction; 0 in a plain tunnel.
+    pub store_bytes: usize,
     /// Sequences that were sent.
     pub outstanding: Outstanding,
     /// Sequences that arrived.
@@ -56,11 +65,11 @@ pub struct Link {
     pub restore: Restore,
     /// Parks packets that cannot be restored yet, and requests their references; only if the peer answers
     /// requests or retransmits by itself.
-    pub repair: Option<Repair>,
+    pub nack: Option<Nack>,
     /// Keeps what is not confirmed, to send it again; only under a policy that wants it.
-    pub recover: Option<Recover>,
+    pub sender: Option<Sender>,
     /// Hands packets on in order; only if the peer sends again what is lost.
-    pub release: Option<Release>,
+    pub reorder: Option<Reorder>,
     /// Repairs TCP segments that the hop lost; only if the configuration enables it, or the peer reports such
     /// segments.
     pub snoop: Option<Snoop>,
@@ -76,13 +85,13 @@ pub struct Link {
     /// A packet's frame that waits for the next datagram.
     pub overflow: Option<Overflow>,
     /// Whether a datagram waits to be filled; only where senders are boosted.
-    pub filling: Option<Filling>,
+    pub coalescer: Option<Coalescer>,
     /// The datagram that waits to be filled.
-    pub begun: Option<Begun>,
+    pub partial: Option<Partial>,
     /// Whether the peer joins packets that were cut.
     pub peer_joins: bool,
     /// Packets that were cut, and of which the rest is to come.
-    pub heads: Heads,
+    pub fragments: Fragments,
     /// The peer is a station of this node's group.
     pub member: Option<Member>,
     /// This node is a station of the peer's group.
@@ -116,13 +125,13 @@ pub struct Link {
 /// This node's capabilities, as its hello has them.
 #[must_use]
 pub fn capabilities(config: &Config) -> u32 {
-    let (parameters, recover) = (&config.reduce, config.recover.as_ref());
-    let codes = recover.is_some_and(Settings::codes);
+    let (parameters, snoop) = (&config.reduce, config.snoop.as_ref());
+    let codes = snoop.is_some_and(Settings::codes);
     LENGTHENS
         | UNCODES
         | UNCODES_ROWS
         | HEEDS
-        | if recover.is_some() { NOTIFIES } else { 0 }
+        | if snoop.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
         | if config.group.is_some() { LISTENS } else { 0 }
         | if config.codes() { SEPARATES } else { 0 }
@@ -164,7 +173,7 @@ impl Link {
         hello: &Hello,
         version: u8,
         shares: bool,
-        recover: Option<&Settings>,
+        snoop_settings: Option<&Settings>,
     ) -> Self {
         let is_plain = version == PLAIN;
         let off = (
@@ -180,17 +189,18 @@ impl Link {
         // they are cut
         let literals = shortening.literals && !(shares && hello.capabilities & LISTENS != 0);
         let shortening = Shortening { literals, ..shortening };
-        let snoop = match recover {
-            Some(recover) => Some(Snoop::new(recover, undoes(hello.capabilities))),
+        let snoop = match snoop_settings {
+            Some(settings) => Some(Snoop::new(settings, undoes(hello.capabilities))),
             None => {
                 let is_told = hello.capabilities & NOTIFIES != 0 && !sends_again(parameters);
                 is_told.then(Snoop::heeding_notices)
             }
         };
-        let tells = recover.is_some() && hello.capabilities & HEEDS != 0 && !recovers;
+        let tells = snoop_settings.is_some() && hello.capabilities & HEEDS != 0 && !recovers;
         Link {
             peer_boot: hello.boot,
             is_plain,
+            store_bytes,
             outstanding: Outstanding::default(),
             received: Received::new(recovers),
             reduce: Reduce::new(parameters, store_bytes, shortening),
@@ -200,19 +210,19 @@ impl Link {
                 store_bytes,
                 parameters.form,
             ),
-            repair: (answers || recovers).then(|| Repair::new(answers)),
-            recover: sends_again(parameters).then(Recover::default),
-            release: recovers.then(Release::default),
+            nack: (answers || recovers).then(|| Nack::new(answers)),
+            sender: sends_again(parameters).then(Sender::default),
+            reorder: recovers.then(Reorder::default),
             snoop,
             upstream: tells.then(Upstream::default),
             coded: VecDeque::new(),
             history: (hello.capabilities & CODES != 0).then(History::default),
             path_delay: PathDelay::default(),
             overflow: None,
-            filling: None,
-            begun: None,
+            coalescer: None,
+            partial: None,
             peer_joins: hello.capabilities & JOINS != 0,
-            heads: Heads::default(),
+            fragments: Fragments::default(),
             member: None,
             listener: None,
             usual_frame_bytes: usize::MAX,
@@ -237,15 +247,15 @@ impl Link {
         left_over: Option<&Overflow>,
         processor_is_short: bool,
     ) -> u64 {
-        self.reduce.losses_are_repaired(self.repairs_losses());
-        self.reduce.processor_is_short(processor_is_short);
+        self.reduce.set_losses_repaired(self.repairs_losses());
+        self.reduce.set_processor_short(processor_is_short);
         left_over.and_then(Overflow::own_sequence).unwrap_or_else(|| self.outstanding.send(now))
     }
 
     /// Whether what is lost now is sent again from here: as soon as it is known how long that takes.
     #[must_use]
     pub fn repairs_losses(&self) -> bool {
-        self.recover.is_some() && self.outstanding.srtt().is_some()
+        self.sender.is_some() && self.outstanding.srtt().is_some()
     }
 
     /// Time for which a packet waits behind a gap: until it would be too late for the end hosts, if the gap
@@ -277,7 +287,7 @@ impl Link {
     #[must_use]
     pub fn cuts(&self) -> bool {
         let loses_little = || self.outstanding.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT);
-        self.peer_joins && (self.filling.is_some() || loses_little())
+        self.peer_joins && (self.coalescer.is_some() || loses_little())
     }
 
     /// Queues what a gateway says to this one. Where there is no room, the oldest is lost, as it might have
@@ -317,7 +327,7 @@ impl Link {
             || !self.coded.is_empty()
             || !self.letters.is_empty()
             || self.flushed
-            || self.recover.as_ref().is_some_and(Recover::has_again)
+            || self.sender.as_ref().is_some_and(Sender::has_retransmission)
     }
 
     /// When the peer is told what came, or something of groups, though no packet leaves.
@@ -340,8 +350,8 @@ impl Link {
     /// When the peer is asked for what is missing, or told to send it again.
     #[must_use]
     pub fn asks_at(&self) -> Option<Duration> {
-        let (repair, upstream) = (self.repair.as_ref(), self.upstream.as_ref());
-        [repair.and_then(Repair::timeout), upstream.and_then(Upstream::timeout)].into_iter().flatten().min()
+        let (nack, upstream) = (self.nack.as_ref(), self.upstream.as_ref());
+        [nack.and_then(Nack::timeout), upstream.and_then(Upstream::timeout)].into_iter().flatten().min()
     }
 
     /// Measurements of the path.

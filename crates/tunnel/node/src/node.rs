@@ -1,35 +1,34 @@
 //! The node: takes packets and datagrams, gives datagrams and packets, and knows when it wants to be called
 //! again.
 
-#[macro_use]
-mod outside;
 mod combining;
 mod destinations;
 mod gateways;
 mod handshakes;
 mod relaying;
 
-use destinations::{Destinations, Way};
+use destinations::{Destinations, NextHop};
 pub use gateways::station_name;
-pub(crate) use outside::{Events, Outside};
 
-use crate::admission::Admission;
-use crate::allowance::Allowance;
-use crate::coding::Coding;
 use crate::config::{Config, ConfigError};
+use crate::context::{Context, Events};
 use crate::deliveries::Deliveries;
 use crate::event::Event;
-use crate::group::{Reached, Sharing};
-use crate::handshake::Identity;
-use crate::keyring::Keyring;
+use crate::group::Sharing;
+use crate::group::coding::Coding;
 use crate::keys::PublicKey;
 use crate::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
 use crate::peer::Peer;
-use crate::roaming::{Roaming, Told};
+use crate::route::ELSEWHERE;
 use crate::route::Routes;
-use crate::seal::Seal;
-use crate::session::NotOpened;
-use crate::shards::{ELSEWHERE, Shard};
+use crate::session::admission::Admission;
+use crate::session::allowance::Allowance;
+use crate::session::handshake::Identity;
+use crate::session::keyring::Keyring;
+use crate::session::keyring::ReceiveKind;
+use crate::session::seal::Seal;
+use crate::session::shard::Shard;
+use crate::session::transport::OpenError;
 use crate::status::{Refused, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -39,7 +38,7 @@ use std::time::Duration;
 use wire::frame;
 use wire::inner::Inner;
 use wire::natives::Name;
-use wire::unit::{self, Kind, NotAUnit, Unit};
+use wire::unit::{self, Kind, Unit, UnitError};
 
 /// Resets sent a second.
 const RESETS_PER_SECOND: u32 = 10;
@@ -88,15 +87,13 @@ struct Sealed {
 
 /// A node.
 pub struct Node {
-    config: Config,
+    ctx: Context,
     identity: Identity,
     boot: u64,
     started: Duration,
     rng: ChaCha12Rng,
-    routes: Routes,
     /// Destinations with a changing way.
     destinations: Destinations,
-    keyring: Keyring,
     peers: Vec<Peer>,
     /// Peer index by public key.
     by_public_key: BTreeMap<PublicKey, usize>,
@@ -104,21 +101,10 @@ pub struct Node {
     turn: usize,
     /// Handshake messages and resets, which are not sealed.
     letters: VecDeque<(SocketAddr, Vec<u8>)>,
-    deliveries: Deliveries,
-    events: Events,
     admission: Admission,
     resets: Allowance,
-    messages: Allowance,
-    sharing: Option<Sharing>,
-    coding: Option<Coding>,
     /// Datagrams that could share none with others after all.
     ready: VecDeque<(Transmit, Vec<u8>)>,
-    roaming: Roaming,
-    /// Seen to after every datagram.
-    told: Vec<(usize, Told)>,
-    shared: Vec<Vec<u8>>,
-    heard: Vec<(usize, Vec<u8>)>,
-    processor_is_short: bool,
     refused: Refused,
 }
 
@@ -157,53 +143,54 @@ impl Node {
         let peers = peers.map(|(index, peer)| Peer::new(index, peer, &config, salts.random()));
         let mut peers: Vec<Peer> = peers.collect();
         let roaming = gateways::roaming(&config, boot, &mut peers, now);
-        Ok(Node {
-            identity: Identity::of(&config),
-            boot,
-            started: now,
-            rng,
+        let identity = Identity::of(&config);
+        let destinations = &config.mesh.destinations;
+        let destinations = Destinations::new(destinations, config.queue_bytes, salts.random(), now);
+        let ctx = Context {
             routes,
-            destinations: Destinations::new(
-                &config.mesh.destinations,
-                config.queue_bytes,
-                salts.random(),
-                now,
-            ),
             keyring: Keyring::new(shard),
-            by_public_key: peers.iter().map(|peer| (peer.config.public_key, peer.index)).collect(),
-            peers,
-            turn: 0,
-            letters: VecDeque::new(),
             deliveries: Deliveries::default(),
             events: Events::default(),
-            admission: Admission::new(cookie_secret, now),
-            resets: Allowance::new(RESETS_PER_SECOND, now),
             messages: Allowance::new(MESSAGES_PER_SECOND, now),
             sharing,
             coding: config.codes().then(Coding::default),
-            ready: VecDeque::new(),
             roaming,
             told: Vec::new(),
             shared: Vec::new(),
             heard: Vec::new(),
             processor_is_short: false,
-            refused: Refused::default(),
             config,
+        };
+        Ok(Node {
+            ctx,
+            identity,
+            boot,
+            started: now,
+            rng,
+            destinations,
+            by_public_key: peers.iter().map(|peer| (peer.config.public_key, peer.index)).collect(),
+            peers,
+            turn: 0,
+            letters: VecDeque::new(),
+            admission: Admission::new(cookie_secret, now),
+            resets: Allowance::new(RESETS_PER_SECOND, now),
+            ready: VecDeque::new(),
+            refused: Refused::default(),
         })
     }
 
     #[cfg(test)]
     pub(crate) fn owner(&self, address: std::net::IpAddr) -> Option<usize> {
-        self.routes.peer(address)
+        self.ctx.routes.peer(address)
     }
 
     /// The largest inner packet that fits in a datagram, where the path carries what it is thought to.
     #[must_use]
     pub fn max_packet_bytes(&self) -> usize {
         // a relay shares packets that it passes on, and they leave alone if they cannot be shared
-        let is_shared = self.sharing.is_some() || self.config.codes();
+        let is_shared = self.ctx.sharing.is_some() || self.ctx.config.codes();
         let sharing_bytes = if is_shared { SHARING_BYTES } else { 0 };
-        self.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes
+        self.ctx.config.max_datagram_bytes - AROUND_PACKET - sharing_bytes
     }
 
     /// Takes a packet from the TUN.
@@ -213,11 +200,11 @@ impl Node {
             return;
         };
         match self.way(inner.flow.destination) {
-            Some(Way::Peer(peer)) if peer != ELSEWHERE => {
-                self.send_to(now, self.roaming.way(peer), (packet, None), &inner);
+            Some(NextHop::Peer(peer)) if peer != ELSEWHERE => {
+                self.send_to(now, self.ctx.roaming.way(peer), (packet, None), &inner);
             }
-            Some(Way::Destination { index, next_hop: None, .. }) => self.hold(now, index, packet, &inner),
-            Some(Way::Destination { next_hop: Some(peer), .. }) => {
+            Some(NextHop::Destination { index, next_hop: None, .. }) => self.hold(now, index, packet, &inner),
+            Some(NextHop::Destination { next_hop: Some(peer), .. }) => {
                 self.send_to(now, peer, (packet, None), &inner);
             }
             _ => self.refused.no_route += 1,
@@ -227,9 +214,9 @@ impl Node {
     /// Lets a packet wait for a peer, or tells its sender why not.
     fn send_to(&mut self, now: Duration, peer: usize, (packet, name): Named<'_>, inner: &Inner) {
         if !self.peers[peer].takes_packets(now) {
-            self.peers[peer].refuse_packet(now, packet, inner, &mut outside!(self));
+            self.peers[peer].refuse_packet(now, packet, inner, &mut self.ctx);
         } else if packet.len() > self.peers[peer].max_packet_bytes() {
-            self.peers[peer].take_too_large(now, packet, inner, &mut outside!(self));
+            self.peers[peer].take_too_large(now, packet, inner, &mut self.ctx);
         } else {
             self.peers[peer].queue.push_named(now, packet, &inner.flow, name);
         }
@@ -250,13 +237,13 @@ impl Node {
             let mut rest = &datagram[start..];
             let unit = match unit::parse(&mut rest) {
                 Ok(unit) => unit,
-                Err(NotAUnit::OtherVersion(_)) => {
+                Err(UnitError::OtherVersion(_)) => {
                     self.refused.other_version += 1;
-                    return;
+                    break;
                 }
-                Err(NotAUnit::Malformed(_)) => {
+                Err(UnitError::Malformed(_)) => {
                     self.refused.malformed += 1;
-                    return;
+                    break;
                 }
             };
             let (header_bytes, body_bytes) = (unit.header.len(), unit.body.len());
@@ -270,7 +257,7 @@ impl Node {
                 Kind::Group { counter } => {
                     let arrival = Sealed { from, ecn, key_id: unit.key_id, version: unit::VERSION, counter };
                     let (header, body) = datagram[start..end].split_at_mut(header_bytes);
-                    self.handle_group(now, &arrival, Reached::Sent, header, body);
+                    self.handle_group(now, &arrival, ReceiveKind::Sent, header, body);
                 }
                 Kind::Initiation | Kind::InitiationWithCookie => self.handle_initiation(now, from, &unit),
                 Kind::Challenge => self.handle_challenge(now, &unit),
@@ -285,12 +272,12 @@ impl Node {
 
     fn handle_sealed(&mut self, now: Duration, arrival: &Sealed, header: &[u8], body: &mut [u8]) {
         let &Sealed { from, ecn, key_id, version, counter } = arrival;
-        let Some(index) = self.keyring.owner(key_id) else {
+        let Some(index) = self.ctx.keyring.owner(key_id) else {
             self.refused.unknown_key += 1;
             self.send_reset(now, from, key_id, header.len() + body.len());
             return;
         };
-        let delivered = self.deliveries.len();
+        let delivered = self.ctx.deliveries.len();
         let peer = &mut self.peers[index];
         let Some(session) = peer.sessions.by_id(key_id) else {
             self.refused.unknown_key += 1; // a handshake of ours that waits for its response
@@ -304,7 +291,7 @@ impl Node {
             Ok(opened) => opened,
             Err(why) => {
                 // somebody may have been faster than the peer, from an address of their own
-                if why == NotOpened::Replay && peer.endpoint.is_uncertain() {
+                if why == OpenError::Replay && peer.endpoint.is_uncertain() {
                     peer.endpoint.claim(now, from);
                 }
                 return self.refuse_unit(why);
@@ -312,7 +299,7 @@ impl Node {
         };
         let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
         let age = (session.established, opened.counter);
-        let mut outside = outside!(self);
+        let ctx = &mut self.ctx;
         let lane = frame::lane(&body[..opened.plain_bytes]).filter(|_| version != unit::PLAIN);
         let moved = match lane {
             Some(lane) => {
@@ -322,11 +309,11 @@ impl Node {
             }
             None => Some(age),
         };
-        peer.heard_from(now, from, moved, header.len() + body.len(), &mut outside);
+        peer.heard_from(now, from, moved, header.len() + body.len(), ctx);
         if !confirmed {
-            peer.use_session(now, key_id, &mut outside);
+            peer.use_session(now, key_id, ctx);
         }
-        peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], &mut outside);
+        peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], ctx);
         self.forward(now, index, delivered);
         self.relay(now, index, delivered);
     }
@@ -341,7 +328,7 @@ impl Node {
         let (header_bytes, end) = (header.len(), header.len() + body.len());
         let arrival = Sealed { from, ecn: 0, key_id, version: unit::VERSION, counter };
         let (header, body) = datagram[..end].split_at_mut(header_bytes);
-        self.handle_group(now, &arrival, Reached::Overheard, header, body);
+        self.handle_group(now, &arrival, ReceiveKind::Overheard, header, body);
         self.keep_for_others();
     }
 
@@ -349,45 +336,45 @@ impl Node {
         &mut self,
         now: Duration,
         arrival: &Sealed,
-        way: Reached,
+        way: ReceiveKind,
         header: &[u8],
         body: &mut [u8],
     ) {
         let &Sealed { from, ecn, key_id, counter, .. } = arrival;
-        let member_of = self.keyring.groups.of_unit(key_id, way);
+        let member_of = self.ctx.keyring.groups.of_unit(key_id, way);
         let opened = member_of.and_then(|index| {
             let listener = self.peers[index].link.as_mut()?.listener.as_mut()?;
             Some((index, listener.open(key_id, counter, way, header, body)?))
         });
         let Some((index, opened)) = opened else {
             // packets of others to their groups do not concern this node
-            self.refused.unknown_key += u64::from(way == Reached::Sent);
+            self.refused.unknown_key += u64::from(way == ReceiveKind::Sent);
             return;
         };
-        let delivered = self.deliveries.len();
+        let delivered = self.ctx.deliveries.len();
         let (plain_bytes, counter) = match opened {
             Ok(opened) => opened,
             Err(why) => return self.refuse_unit(why),
         };
         let peer = &mut self.peers[index];
-        let mut outside = outside!(self);
+        let ctx = &mut self.ctx;
         let unit = GroupUnit { way, key_id, counter, ecn, from, bytes: header.len() + body.len() };
-        peer.unpack_group(now, &unit, &body[..plain_bytes], &mut outside);
+        peer.unpack_group(now, &unit, &body[..plain_bytes], ctx);
         self.tell_of_natives(now);
         self.relay(now, index, delivered);
     }
 
-    fn refuse_unit(&mut self, why: NotOpened) {
+    fn refuse_unit(&mut self, why: OpenError) {
         match why {
-            NotOpened::Replay => self.refused.replay += 1,
-            NotOpened::Authentication => self.refused.authentication += 1,
-            NotOpened::Expired => self.refused.expired += 1,
+            OpenError::Replay => self.refused.replay += 1,
+            OpenError::Authentication => self.refused.authentication += 1,
+            OpenError::Expired => self.refused.expired += 1,
         }
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Duration) {
-        if let Some(sharing) = &mut self.sharing
+        if let Some(sharing) = &mut self.ctx.sharing
             && sharing.handle_timeout(now)
         {
             for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {
@@ -395,8 +382,8 @@ impl Node {
             }
         }
         for index in 0..self.peers.len() {
-            let delivered = self.deliveries.len();
-            if self.peers[index].handle_timeout(now, &mut outside!(self)) {
+            let delivered = self.ctx.deliveries.len();
+            if self.peers[index].handle_timeout(now, &mut self.ctx) {
                 self.initiate(now, index);
             }
             self.forward(now, index, delivered);
@@ -414,7 +401,7 @@ impl Node {
             return Some(Transmit { to, source_port: 0, class: 0, seal: None });
         }
         if let Some((transmit, datagram)) = self.ready.pop_front() {
-            self.deliveries.recycle(std::mem::replace(out, datagram));
+            self.ctx.deliveries.recycle(std::mem::replace(out, datagram));
             return Some(transmit);
         }
         for step in 0..self.peers.len() {
@@ -431,7 +418,7 @@ impl Node {
                 self.turn = index + 1;
                 return Some(transmit);
             }
-            let packed = self.peers[index].pack(now, &mut outside!(self), out);
+            let packed = self.peers[index].pack(now, &mut self.ctx, out);
             self.hear_oneself();
             if let Some(packed) = packed {
                 self.turn = index + 1;
@@ -449,7 +436,7 @@ impl Node {
         let to = peer.lanes.address(lane, peer.endpoint.address()?);
         peer.count_sent(to, bytes + unit::TAG_BYTES);
         if peer.closing {
-            peer.end(now, &mut outside!(self));
+            peer.end(now, &mut self.ctx);
         }
         Some(Transmit { to, source_port, class, seal: Some(seal) })
     }
@@ -458,14 +445,14 @@ impl Node {
     /// for what repeats is then worth less than it costs, and becomes rare until they wait for the link
     /// again.
     pub fn set_processor_short(&mut self, is_short: bool) {
-        self.processor_is_short = is_short;
+        self.ctx.processor_is_short = is_short;
     }
 
     /// The next packet for the TUN: replaces the contents of `out`. `false` if there is none.
     pub fn poll_deliver(&mut self, out: &mut Vec<u8>) -> bool {
-        let Some(mut packet) = self.deliveries.pop() else { return false };
+        let Some(mut packet) = self.ctx.deliveries.pop() else { return false };
         std::mem::swap(out, &mut packet);
-        self.deliveries.recycle(packet);
+        self.ctx.deliveries.recycle(packet);
         true
     }
 
@@ -473,7 +460,7 @@ impl Node {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         // a peer that wants a session and has no handshake under way asks for one at once
-        let sharing = self.sharing.as_ref().map(Sharing::timeout);
+        let sharing = self.ctx.sharing.as_ref().map(Sharing::timeout);
         self.peers
             .iter()
             .filter_map(Peer::timeout)
@@ -485,7 +472,7 @@ impl Node {
 
     /// The next thing that happened.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.0.pop_front()
+        self.ctx.events.pop()
     }
 
     /// Says goodbye to every peer: send what [`Node::poll_transmit`] then gives, and stop.
@@ -513,12 +500,12 @@ impl Node {
     /// sent to.
     #[must_use]
     pub fn shares(&self) -> bool {
-        self.sharing.is_some()
+        self.ctx.sharing.is_some()
     }
 
     /// Sets the radio's rate in bits a second to the peer at this outer address.
     pub fn set_radio_rate(&mut self, to: IpAddr, rate_bits_per_second: u64) {
-        let Some(sharing) = &mut self.sharing else { return };
+        let Some(sharing) = &mut self.ctx.sharing else { return };
         for peer in &mut self.peers {
             if peer
                 .endpoint
@@ -534,13 +521,13 @@ impl Node {
     #[must_use]
     pub fn status(&self, now: Duration) -> Status {
         Status {
-            public_key: self.config.private_key.public().to_string(),
+            public_key: self.ctx.config.private_key.public().to_string(),
             boot: self.boot,
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
-            policy: self.config.reduce.policy.to_string(),
+            policy: self.ctx.config.reduce.policy.to_string(),
             peers: self.peers.iter().map(|peer| self.status_of(now, peer)).collect(),
             destinations: self.destinations.status(&self.peers),
-            collisions: self.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
+            collisions: self.ctx.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             refused: self.refused,
         }
     }

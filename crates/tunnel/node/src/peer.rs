@@ -1,22 +1,25 @@
 //! A peer: its sessions, its link, its queue, and when something is to be done about it next.
 
+mod reachability;
+
+use crate::arq::receipts::Fate;
 use crate::config::{Config, PeerConfig};
-use crate::endpoint::{Age, Endpoint};
+use crate::context::Context;
+use crate::elimination::ratio::Ratios;
 use crate::event::Event;
 use crate::group::{Member, Sharing};
-use crate::lanes::Lanes;
+use crate::link::Coalescer;
 use crate::link::Link;
-use crate::node::Outside;
-use crate::pack::Filling;
-use crate::path_mtu::PathMtu;
+use crate::path::endpoint::{Age, Endpoint};
+use crate::path::lanes::Lanes;
+use crate::path::mtu::PathMtu;
+use crate::path::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::queue::Queue;
-use crate::ratio::Ratios;
-use crate::reachability::{DOUBTED_KEEPALIVE, Reachability};
-use crate::receipts::Fate;
 use crate::roaming::Told;
-use crate::sessions::Sessions;
-use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, outer_header_bytes};
+use crate::session::sessions::Sessions;
+use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, outer_header_bytes};
 use overhear::StationId;
+use recovery::Snoop;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::HEARS_LANES;
@@ -100,9 +103,9 @@ impl Peer {
     }
 
     /// A session is proven to be shared with the living peer: use it, and with a new boot begin a new link.
-    pub fn use_session(&mut self, now: Duration, local_id: u32, outside: &mut Outside<'_>) {
-        self.sessions.use_session(local_id, outside.keyring);
-        self.prove_endpoint(now, local_id, outside);
+    pub fn use_session(&mut self, now: Duration, local_id: u32, ctx: &mut Context) {
+        self.sessions.use_session(local_id, &mut ctx.keyring);
+        self.prove_endpoint(now, local_id, ctx);
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
         let same = |link: &Link| link.peer_boot == session.hello.boot && link.is_plain == (version == PLAIN);
@@ -111,41 +114,41 @@ impl Peer {
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
-            let shares = outside.sharing.is_some();
-            let Config { reduce, shorten, .. } = outside.config;
-            let recover = outside.config.recover.as_ref();
-            let mut link = Link::new(reduce, *shorten, &session.hello, version, shares, recover);
-            link.tells_of_natives = outside.coding.is_some() && link.combines;
-            link.filling = (outside.config.boost && shorten.packing).then(Filling::default);
-            if let Some(sharing) = outside.sharing.as_deref_mut() {
+            let shares = ctx.sharing.is_some();
+            let Config { reduce, shorten, .. } = &ctx.config;
+            let snoop = ctx.config.snoop.as_ref();
+            let mut link = Link::new(reduce, *shorten, &session.hello, version, shares, snoop);
+            link.tells_of_natives = ctx.coding.is_some() && link.combines;
+            link.coalescer = (ctx.config.boost && shorten.packing).then(Coalescer::default);
+            if let Some(sharing) = ctx.sharing.as_mut() {
                 sharing.leave(self.index as u8);
             }
             self.link = Some(link);
-            outside.keyring.groups.remove(self.index);
-            outside.tell(self.index, Told::Started);
-            if outside.roaming.is_associated(self.index) {
-                self.begin_membership(now, outside);
+            ctx.keyring.groups.remove(self.index);
+            ctx.tell(self.index, Told::Started);
+            if ctx.roaming.is_associated(self.index) {
+                self.begin_membership(now, ctx);
             }
         }
         let spreads = self.config.endpoint.is_some() && lanes;
-        self.lanes.open(now, if spreads { outside.config.source_ports } else { 1 });
+        self.lanes.open(now, if spreads { ctx.config.source_ports } else { 1 });
         self.closed = false;
         self.unanswered_since = None;
         self.counters.sessions += 1;
         let (peer, endpoint) = (self.config.name.clone(), self.endpoint.address());
-        self.is_reachable(now, outside);
-        outside.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
+        self.mark_reachable(now, ctx);
+        ctx.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
     }
 
     /// The peer has the keys of a session: it heard the response where that went.
-    fn prove_endpoint(&mut self, now: Duration, local_id: u32, outside: &mut Outside<'_>) {
+    fn prove_endpoint(&mut self, now: Duration, local_id: u32, ctx: &mut Context) {
         let Some(session) = self.sessions.by_id(local_id).filter(|session| !session.initiator) else {
             return;
         };
         match std::mem::take(&mut session.answered_to).as_slice() {
             &[address] => {
                 if let Some(moved) = self.endpoint.prove(address) {
-                    self.has_moved(moved, outside);
+                    self.move_to(moved, ctx);
                 }
             }
             addresses => addresses.iter().for_each(|&address| self.endpoint.claim(now, address)),
@@ -153,9 +156,9 @@ impl Peer {
     }
 
     /// It is to become a member of the group, if there is one and it can.
-    pub fn begin_membership(&mut self, now: Duration, outside: &mut Outside<'_>) {
+    pub fn begin_membership(&mut self, now: Duration, ctx: &mut Context) {
         let id = self.index as u8;
-        if let (Some(link), Some(sharing)) = (&mut self.link, outside.sharing.as_deref_mut())
+        if let (Some(link), Some(sharing)) = (&mut self.link, ctx.sharing.as_mut())
             && link.listens
             && link.member.is_none()
         {
@@ -164,10 +167,10 @@ impl Peer {
     }
 
     /// It is associated with another gateway.
-    pub fn end_membership(&mut self, outside: &mut Outside<'_>) {
+    pub fn end_membership(&mut self, ctx: &mut Context) {
         if let Some(link) = &mut self.link
             && let Some(member) = link.member.take()
-            && let Some(sharing) = outside.sharing.as_deref_mut()
+            && let Some(sharing) = ctx.sharing.as_mut()
         {
             sharing.leave(member.id);
         }
@@ -180,32 +183,32 @@ impl Peer {
         from: SocketAddr,
         age: Option<Age>,
         datagram_bytes: usize,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) {
         self.unanswered_since = None;
         if self.sessions.established().is_some() {
-            self.is_reachable(now, outside);
+            self.mark_reachable(now, ctx);
         }
         self.counters.outer_received_datagrams += 1;
         self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
         if age.is_some_and(|age| self.endpoint.heard(now, from, age)) {
-            self.has_moved((None, from), outside);
+            self.move_to((None, from), ctx);
         }
     }
 
     /// The peer is at another address than before.
-    pub fn has_moved(&mut self, (before, to): (Option<SocketAddr>, SocketAddr), outside: &mut Outside<'_>) {
+    pub fn move_to(&mut self, (before, to): (Option<SocketAddr>, SocketAddr), ctx: &mut Context) {
         self.path.begin_anew();
         self.lanes.move_to(to);
-        outside.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to });
+        ctx.events.push(Event::Roamed { peer: self.config.name.clone(), from: before, to });
     }
 
     /// The peer's sessions are over: the state shared with that boot is void.
-    pub fn end(&mut self, now: Duration, outside: &mut Outside<'_>) {
-        self.sessions.end(outside.keyring);
-        outside.keyring.groups.remove(self.index);
+    pub fn end(&mut self, now: Duration, ctx: &mut Context) {
+        self.sessions.end(&mut ctx.keyring);
+        ctx.keyring.groups.remove(self.index);
         if let Some(Link { member: Some(member), .. }) = self.link.take()
-            && let Some(sharing) = outside.sharing.as_deref_mut()
+            && let Some(sharing) = ctx.sharing.as_mut()
         {
             sharing.leave(member.id);
             sharing.rekey(now); // whoever is gone shall read no more
@@ -213,57 +216,57 @@ impl Peer {
         self.lanes.close();
         self.ping_at = None;
         self.unanswered_since = None;
-        outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
-        self.is_unreachable(now, outside);
+        ctx.events.push(Event::SessionDown { peer: self.config.name.clone() });
+        self.mark_unreachable(now, ctx);
     }
 
     /// Ends all that there is with it, for good. Without an endpoint nothing is sent to it any more.
-    pub fn revoke(&mut self, now: Duration, outside: &mut Outside<'_>) {
+    pub fn revoke(&mut self, now: Duration, ctx: &mut Context) {
         self.revoked = true;
         self.endpoint = Endpoint::new(None);
-        self.sessions.initiator_mut().stop(outside.keyring);
+        self.sessions.initiator_mut().stop(&mut ctx.keyring);
         if self.link.is_some() || self.sessions.established().is_some() {
-            self.end(now, outside);
+            self.end(now, ctx);
         }
-        self.sessions.end(outside.keyring);
-        self.is_unreachable(now, outside);
+        self.sessions.end(&mut ctx.keyring);
+        self.mark_unreachable(now, ctx);
     }
 
     /// Does what is due. Whether a handshake is to begin.
-    pub fn handle_timeout(&mut self, now: Duration, outside: &mut Outside<'_>) -> bool {
+    pub fn handle_timeout(&mut self, now: Duration, ctx: &mut Context) -> bool {
         if self.closed {
             self.closed = false;
-            self.end(now, outside);
+            self.end(now, ctx);
         }
-        if self.sessions.expire(now, outside.keyring) {
-            outside.events.push(Event::SessionDown { peer: self.config.name.clone() });
-            self.is_unreachable(now, outside);
+        if self.sessions.expire(now, &mut ctx.keyring) {
+            ctx.events.push(Event::SessionDown { peer: self.config.name.clone() });
+            self.mark_unreachable(now, ctx);
         }
-        self.doubt(now, outside);
-        if let Some(Link { repair: Some(repair), received, .. }) = &mut self.link {
-            repair.give_up(now, |sequence| received.unpark(sequence));
+        self.doubt(now, ctx);
+        if let Some(Link { nack: Some(nack), received, .. }) = &mut self.link {
+            nack.give_up(now, |sequence| received.unpark(sequence));
         }
-        self.take_completed(now, outside);
+        self.take_completed(now, ctx);
         if let Some(link) = &mut self.link {
             let patience = link.patience();
             self.path.handle_timeout(now, &link.measured());
-            link.filling.iter_mut().for_each(|filling| filling.handle_timeout(now));
-            if let Some(release) = &mut link.release {
-                release.expire(now, patience, &mut |sequence, packet: Vec<u8>| {
+            link.coalescer.iter_mut().for_each(|coalescer| coalescer.handle_timeout(now));
+            if let Some(reorder) = &mut link.reorder {
+                reorder.expire(now, patience, &mut |sequence, packet: Vec<u8>| {
                     self.counters.count_delivery(&packet);
-                    outside.deliveries.push_sent(sequence, packet);
+                    ctx.deliveries.push_sent(sequence, packet);
                 });
             }
             if let Some(snoop) = &mut link.snoop {
                 snoop.handle_timeout(now);
             }
-            if let (Some(recover), Some(srtt)) = (&mut link.recover, link.outstanding.srtt()) {
-                recover.probe(now, srtt);
-                recover.take_doubted(|sequence| link.reduce.report_lost(sequence));
+            if let (Some(sender), Some(srtt)) = (&mut link.sender, link.outstanding.srtt()) {
+                sender.probe(now, srtt);
+                sender.take_doubted(|sequence| link.reduce.report_lost(sequence));
             }
         }
-        self.queue_repairs(now, outside);
-        if self.sessions.initiator_mut().give_up(now, self.config.keepalive.is_some(), outside.keyring) {
+        self.queue_repairs(now, ctx);
+        if self.sessions.initiator_mut().give_up(now, self.config.keepalive.is_some(), &mut ctx.keyring) {
             self.queue.clear();
             self.reachability.try_again();
         }
@@ -303,11 +306,11 @@ impl Peer {
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::tells_at),
             link.and_then(Link::asks_at),
-            link.and_then(|link| link.filling?.timeout()),
-            link.and_then(|link| link.recover.as_ref()?.timeout()),
+            link.and_then(|link| link.coalescer?.timeout()),
+            link.and_then(|link| link.sender.as_ref()?.timeout()),
             link.and_then(|link| link.snoop.as_ref()?.timeout()),
             link.and_then(|link| link.listener.as_ref()?.gives_up_at()),
-            link.and_then(|link| Some(link.release.as_ref()?.first_waits_since()? + link.patience())),
+            link.and_then(|link| Some(link.reorder.as_ref()?.first_waits_since()? + link.patience())),
         ]
         .into_iter()
         .flatten()
@@ -339,6 +342,7 @@ impl Peer {
                 .map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),
+            store_bytes: link.map(|link| link.store_bytes),
             radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),
             overheard_share: link
                 .and_then(|link| sharing?.codec.overheard_share(StationId(link.member.as_ref()?.id))),
@@ -352,7 +356,7 @@ impl Peer {
             associated_with: None,
             overheard_by: None,
             queue_bytes: self.queue.bytes(),
-            recover: link.and_then(|link| link.snoop.as_ref()).map(crate::pack::recover_status),
+            recover: link.and_then(|link| link.snoop.as_ref()).map(snoop_status),
             boosted_flows,
             boost_ratio,
             counters: PeerCounters {
@@ -367,4 +371,10 @@ impl Peer {
             },
         }
     }
+}
+
+/// Status of the repair.
+fn snoop_status(snoop: &Snoop) -> RecoverStatus {
+    let (packets, slots) = snoop.packets();
+    RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
 }

@@ -5,6 +5,9 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use prefix_trie::PrefixMap;
 use std::net::IpAddr;
 
+/// In a shard's routes, a peer of another shard.
+pub(crate) const ELSEWHERE: usize = usize::MAX;
+
 /// The peers' addresses.
 #[derive(Default)]
 pub struct Routes {

@@ -8,54 +8,15 @@
 
 use crate::config::{Config, ConfigError};
 use crate::event::{Event, SentPacket};
-use crate::keys::PublicKey;
 use crate::node::Node;
-use crate::route::Routes;
+use crate::route::{ELSEWHERE, Routes};
+use crate::session::shard::Shard;
 use crate::status::{Refused, Status};
-use rand::{Rng, RngExt, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use std::collections::BTreeSet;
 use std::time::Duration;
 use wire::inner::Inner;
 use wire::unit::{self, Kind};
-
-/// In a shard's routes, a peer of another shard.
-pub(crate) const ELSEWHERE: usize = usize::MAX;
-
-/// One of so many.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Shard {
-    index: u32,
-    others: u32,
-    /// The peers of the others.
-    elsewhere: BTreeSet<PublicKey>,
-    /// Secret of the cookies of all shards; `None` with one shard.
-    cookie_secret: Option<[u8; 32]>,
-}
-
-impl Shard {
-    /// An id of fewer than `bits` bits, not 0, that this shard may give.
-    pub fn draw_id(&self, bits: u32, rng: &mut impl Rng) -> u32 {
-        let id = rng.random_range(1..(1 << bits) - self.others);
-        let own = id - id % (self.others + 1) + self.index;
-        if own == 0 { self.others + 1 } else { own }
-    }
-
-    /// Whether this one speaks for all.
-    pub fn is_first(&self) -> bool {
-        self.index == 0
-    }
-
-    /// Secret of the cookies of all shards.
-    pub fn cookie_secret(&self) -> Option<[u8; 32]> {
-        self.cookie_secret
-    }
-
-    /// Whether another shard knows this peer.
-    pub fn is_elsewhere(&self, key: &PublicKey) -> bool {
-        self.elsewhere.contains(key)
-    }
-}
 
 /// The shards that a datagram concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,12 +54,8 @@ impl Shards {
         let nodes = (0..count).map(|index| {
             let (own, others): (Vec<_>, Vec<_>) =
                 config.peers.iter().cloned().enumerate().partition(|(peer, _)| shard_of(*peer) == index);
-            let shard = Shard {
-                index: index as u32,
-                others: count as u32 - 1,
-                elsewhere: others.iter().map(|(_, peer)| peer.public_key).collect(),
-                cookie_secret,
-            };
+            let elsewhere = others.iter().map(|(_, peer)| peer.public_key).collect();
+            let shard = Shard::new(index as u32, count as u32 - 1, elsewhere, cookie_secret);
             // each knows all addresses: what belongs to a peer elsewhere must not come from a peer here
             let local = |peer: usize| if shard_of(peer) == index { peer / count } else { ELSEWHERE };
             let routes = Routes::by(&config.peers, local);
@@ -184,7 +141,6 @@ mod tests {
     use super::*;
     use crate::config::PeerConfig;
     use crate::keys::{NetworkKey, PrivateKey};
-    use proptest::prelude::*;
 
     const NOW: Duration = Duration::ZERO;
 
@@ -199,19 +155,6 @@ mod tests {
         });
         let peers = peers.collect();
         Config::new(PrivateKey::generate(rng), NetworkKey::generate(rng), peers)
-    }
-
-    proptest! {
-        #[test]
-        fn an_id_names_the_shard_that_drew_it(count in 1u32..20, index in 0u32..20, seed: u64) {
-            let shard = Shard { index: index % count, others: count - 1, ..Shard::default() };
-            let rng = &mut ChaCha12Rng::seed_from_u64(seed);
-            for bits in [6, 24] {
-                let id = shard.draw_id(bits, rng);
-                prop_assert_eq!(id % count, index % count);
-                prop_assert!((1..1 << bits).contains(&id));
-            }
-        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct Status {
     /// The tables `[[destination]]` of the configuration.
     #[serde(default)]
     pub destinations: Vec<DestinationStatus>,
-    /// Chunks that replaced another chunk in this node's cache.
+    /// Chunks that replaced another chunk in this node's cache of sent chunks. 0 on a station.
     #[serde(default)]
     pub collisions: u64,
     /// Refused datagrams and packets.
@@ -67,13 +67,19 @@ pub struct PeerStatus {
     /// The version of the formats in the session. 0: the two ends have no version in common, and the session
     /// is a plain tunnel.
     pub version: Option<u8>,
+    /// The size of the store in bytes that both ends use for each direction: the smaller of their two values.
+    /// 0 in a plain tunnel. None without a session.
+    #[serde(default)]
+    pub store_bytes: Option<usize>,
     /// The smoothed round-trip time of the hop.
     pub srtt_seconds: Option<f64>,
     /// The number of source ports towards the peer.
     pub source_ports: usize,
     /// The number of the peer's ports that datagrams arrive from.
     pub heard_ports: usize,
-    /// The size of the largest outer IP packet to the peer, in bytes. None without an endpoint.
+    /// The size of the largest outer IP packet to the peer, in bytes. None without an endpoint. A node that
+    /// has no `endpoint` in its configuration and listens on `[::]` leaves room for IPv6's longer header. Its
+    /// packets to an IPv4 peer then have 20 bytes less than the path MTU.
     pub path_mtu_bytes: Option<u64>,
     /// The path has carried a packet of that size.
     pub path_mtu_confirmed: bool,
@@ -83,7 +89,8 @@ pub struct PeerStatus {
     #[serde(default)]
     pub radio_bits_per_second: Option<u64>,
     /// The share of recent packets for other members that the peer overheard, from 0 to 1. None if the peer
-    /// is no member of the group.
+    /// is no member of the group, and before its first report on packets for others. A member that hears
+    /// nothing sends no report.
     #[serde(default)]
     pub overheard_share: Option<f64>,
     /// The same share for each bitrate, since the peer became a member.
@@ -363,7 +370,7 @@ pub struct Refused {
     pub handshake_stranger: u64,
     /// Handshakes beyond the rate that the node answers.
     pub handshake_rate: u64,
-    /// Handshake messages that the node answered before.
+    /// Handshake messages that came before, whether the node answered or refused them.
     pub handshake_repeated: u64,
     /// Handshakes beyond that rate, answered by a cookie.
     pub handshake_challenged: u64,

@@ -1,12 +1,12 @@
 //! The test vectors of docs/wire-format.md that need keys, and those of hashes, chunks and literals.
 
-use crate::challenge::{self, Asked};
 use crate::config::Config;
-use crate::handshake::{Identity, Keys, Network, derive, keyed_mark};
+use crate::elimination::reduce::{Restore, Shape};
 use crate::pack::unit_number;
-use crate::reduce::{Restore, Shape};
-use crate::seal::{Seal, TrafficKey};
-use crate::session::mac_key;
+use crate::session::challenge::{self, Asked};
+use crate::session::handshake::{Identity, Keys, Network, derive, keyed_mark};
+use crate::session::seal::{Seal, TrafficKey};
+use crate::session::transport::mac_key;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use overhear::address::Addresses;

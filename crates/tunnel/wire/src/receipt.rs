@@ -2,18 +2,18 @@
 //!
 //! ```text
 //! +-------------------------+------------+------------------+---------------------+
-//! | newest sequence (24)    | generation | units received   | delay, µs/64        |
-//! |                         | (8)        | so far (32)      | (varint)            |
+//! | newest sequence (24)    | generation | sequences arrived | delay, µs/64       |
+//! |                         | (8)        | so far (32)       | (varint)           |
 //! +-------------------------+------------+------------------+---------------------+
 //! | settled (varint)        | runs, from the newest backwards, to the end: varints of length << 2 | state
 //! +---------------------------------------------------------------------------------
 //! ```
 //!
-//! A *run* is a row of sequences that are in the same [`State`]. *Held* means received, restored and
-//! delivered: later packets may refer to it. Units that arrived but could not be restored count as received
-//! and are not held; *parked* ones of them wait for a referenced packet. Another receipt reports *untold*
-//! sequences. *Settled* is a distance back from the newest sequence. No receipt reports earlier sequences,
-//! because they are held or were given up.
+//! A *run* is a row of sequences that are in the same [`State`]. *Held* means that the packet is in the
+//! store, so that later packets may refer to it, or that the unit had no packet. A packet that arrived and
+//! could not be restored is not held. A *parked* one of those waits for a packet that it refers to. Another
+//! receipt reports *untold* sequences. *Settled* is a distance back from the newest sequence. No receipt
+//! reports earlier sequences, because they are held or were given up.
 //!
 //! Runs, because what matters on a fast and long path is far back: thousands of packets are on their way
 //! while one is sent again, most of them in long rows. The delay is the time between the newest sequence's
@@ -33,9 +33,9 @@ pub const MAX_FRONT_BYTES: usize = 3 + 1 + 4 + 2 * varint::MAX_BYTES;
 /// State of a sequence in a receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// It did not arrive, or could not be restored and does not wait either.
+    /// It did not arrive, or could not be restored and does not wait.
     Missing = 0,
-    /// It is held.
+    /// It is in the store, or the unit had no packet.
     Held = 1,
     /// It arrived and waits for what it refers to.
     Parked = 2,
@@ -61,7 +61,8 @@ pub struct Receipt<'a> {
     pub newest: u32,
     /// The generation of the receiver's store.
     pub generation: u8,
-    /// Link sequences received since the boot, lost ones not counted; wraps.
+    /// Link sequences that arrived since the link began, whether held or not. Retransmissions do not count.
+    /// It wraps.
     pub received: u32,
     /// Microseconds / 64 from the newest sequence's arrival until now.
     pub delay_64us: u32,

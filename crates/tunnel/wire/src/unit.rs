@@ -85,7 +85,7 @@ pub struct Unit<'a> {
 
 /// Why a datagram's front is no unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotAUnit {
+pub enum UnitError {
     /// A node of another version speaks.
     #[error("version {0} of the format is not spoken here")]
     OtherVersion(u8),
@@ -95,13 +95,13 @@ pub enum NotAUnit {
 }
 
 /// Splits the first unit off `datagram`.
-pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, NotAUnit> {
+pub fn parse<'a>(datagram: &mut &'a [u8]) -> Result<Unit<'a>, UnitError> {
     let whole = *datagram;
     let [first, id @ ..] = take_array::<4>(datagram, "unit header")?;
     let version = first >> 4;
     let spoken = if first & 0x07 == 0 { PLAIN..=VERSION } else { FRAMING_VERSION..=FRAMING_VERSION };
     if !spoken.contains(&version) {
-        return Err(NotAUnit::OtherVersion(version));
+        return Err(UnitError::OtherVersion(version));
     }
     let kind = match first & 0x07 {
         0 => Kind::Sealed { version, counter: from_u24(take_array(datagram, "counter")?) },
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        assert_eq!(parse(&mut &[0x30, 0, 0, 0, 0, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(3)));
-        assert_eq!(parse(&mut &[0x01, 0, 0, 0][..]), Err(NotAUnit::OtherVersion(0)), "a plain handshake");
+        assert_eq!(parse(&mut &[0x30, 0, 0, 0, 0, 0, 0, 0][..]), Err(UnitError::OtherVersion(3)));
+        assert_eq!(parse(&mut &[0x01, 0, 0, 0][..]), Err(UnitError::OtherVersion(0)), "a plain handshake");
     }
 }

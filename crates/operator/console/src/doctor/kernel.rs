@@ -117,7 +117,7 @@ pub fn boost() -> Finding {
                 Ok(wrapped) => format!("the kernel takes the programs{end}; connections here use {wrapped}"),
                 Err(why) => {
                     format!(
-                        "the kernel takes the programs{end}; but {why}: [tunnel] boost_control must name one"
+                        "the kernel takes the programs{end}; for `boost = true`, also set [tunnel] boost_control: {why}"
                     )
                 }
             };

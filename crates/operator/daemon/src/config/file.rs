@@ -32,7 +32,8 @@ pub struct File {
     /// How the node makes headers and literals shorter.
     #[serde(default)]
     pub shorten: Shorten,
-    /// Repair of TCP segments that the air lost, for stations that send no receipts. The value is `true` or a
+    /// Repair of TCP segments that the air lost, where the hop repairs nothing: under the policies `acked`
+    /// and `off`, and in plain sessions. It includes the combinations of XBC. The value is `true` or a
     /// table. Without it, the node repairs no TCP segments. The old name is `recover`.
     #[serde(alias = "recover")]
     pub snoop: Option<Switched<Snoop>>,
@@ -365,8 +366,9 @@ pub struct Overhear {
     /// The interface that hears packets for others: a Wi-Fi interface in monitor mode, or an Ethernet-like
     /// interface on a shared medium. Without it, this node overhears nothing.
     pub interface: Option<String>,
-    /// The cache has 2 to this power slots of up to 256 bytes each, 14 to 24. A slot holds
-    /// one chunk, which is usually far shorter. A station may have fewer than its gateway. Default: `18`.
+    /// The cache has 2 to this power slots of up to 256 bytes each, 14 to 24. A slot holds one
+    /// chunk, and chunks of one slot replace each other: [operations](../operations.md#capacity-and-memory)
+    /// has the content that fits. A station may have fewer slots than its gateway. Default: `18`.
     pub slot_bits: Option<u8>,
     /// The bitrate of the gateway's radio. The gateway computes from it whether a guess pays. Default: `24`.
     pub rate_mbps: Option<f64>,

@@ -100,7 +100,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     node.preshared_keys = preshared_keys;
     node.revoked = revoked;
     node.reduce = reduce;
-    node.recover = snoop(path, file.snoop.take())?;
+    node.snoop = snoop(path, file.snoop.take())?;
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 

@@ -19,7 +19,8 @@ use std::time::Duration;
 /// Show peers, bytes in and out, savings, misses, loss and RTT of local nodes, and hits of local web caches
 #[derive(clap::Args)]
 pub struct Args {
-    /// The configuration of the node; without it, all local nodes
+    /// The configuration of the node; without it, all nodes with a socket in /run/overheard, and all web
+    /// caches with one in /run/overheard-cache
     config: Option<PathBuf>,
     /// The node's status socket
     #[arg(long, conflicts_with = "config")]
@@ -118,7 +119,9 @@ console::row! {
         /// in common. `silent`: the peer does not answer. `previous network key`: the session depends on that
         /// key. In place of the time, `revoked`: the key of the peer is revoked.
         session: String,
-        /// The size of the largest outer IP packet to the peer, in bytes.
+        /// The size of the largest outer IP packet to the peer, in bytes. A node that has no `endpoint` in
+        /// its configuration and listens on `[::]` leaves room for IPv6's longer header. It shows 1480 for an
+        /// IPv4 peer where the path MTU is 1500.
         path_mtu: String,
         /// The smoothed round-trip time of the hop, in milliseconds.
         rtt: String,
@@ -291,7 +294,8 @@ console::row! {
     struct GroupRow {
         /// The name of the peer.
         group: String,
-        /// The share of recent packets for other members that the peer overheard, in percent.
+        /// The share of recent packets for other members that the peer overheard, in percent. `-` before its
+        /// first report: the peer hears nothing, or the others got no packets.
         overhears: String,
         /// The bitrate of this machine's radio towards the peer, in Mbit/s.
         radio: String,

@@ -104,38 +104,42 @@ fn defaults_in_comments_are_those_of_the_code() {
 /// there, and the words of the page, with `N` for the value.
 const OF_SESSIONS: [(&str, &str, &str); 9] = [
     (
-        "session.rs",
+        "session/transport.rs",
         "REKEY_AFTER: Duration = Duration::from_secs(",
         "begins a new handshake at an age of N seconds",
     ),
     (
-        "session.rs",
+        "session/transport.rs",
         "REJECT_AFTER: Duration = Duration::from_secs(",
         "From N seconds on, keys neither seal nor open",
     ),
     (
-        "initiator.rs",
+        "session/initiator.rs",
         "const EAGER_WAIT: Duration = Duration::from_millis(",
         "| wait before the next repetition | N ms |",
     ),
     (
-        "initiator.rs",
+        "session/initiator.rs",
         "const WAITS: [Duration; 2] = [Duration::from_millis(600), Duration::from_secs(",
         "to N seconds |",
     ),
     (
-        "initiator.rs",
+        "session/initiator.rs",
         "const ATTEMPT_LASTS: [Duration; 2] = [Duration::from_secs(",
         "gives way to a new one | N seconds |",
     ),
-    ("initiator.rs", "const GIVE_UP_AFTER: Duration = Duration::from_secs(", "gives up after N seconds"),
-    ("admission/mod.rs", "const WITHOUT_COOKIE_PER_SECOND: u32 = ", "It has decrypted N initiations"),
     (
-        "admission/cookies.rs",
+        "session/initiator.rs",
+        "const GIVE_UP_AFTER: Duration = Duration::from_secs(",
+        "gives up after N seconds",
+    ),
+    ("session/admission/mod.rs", "const WITHOUT_COOKIE_PER_SECOND: u32 = ", "It has decrypted N initiations"),
+    (
+        "session/admission/cookies.rs",
         "SECRET_LIFETIME: Duration = Duration::from_secs(",
         "must be accepted for at least N seconds",
     ),
-    ("admission/answers.rs", "const MARKS: usize = ", "remembers at least the last N"),
+    ("session/admission/answers.rs", "const MARKS: usize = ", "remembers at least the last N"),
 ];
 
 #[test]
@@ -148,7 +152,8 @@ fn the_wire_formats_page_has_the_numbers_of_the_code() {
             "{source}: the code has {value}: {words}"
         );
     }
-    let words: u64 = value("crates/tunnel/node/src/replay.rs", "const WORDS: usize = ").parse().unwrap();
+    let words: u64 =
+        value("crates/tunnel/node/src/session/replay.rs", "const WORDS: usize = ").parse().unwrap();
     let window = (words - 1) * 64;
     assert!(page.contains(&format!("down to h - {}: {window} counters", window - 1)), "{window}");
 }

@@ -108,7 +108,7 @@ const LINES: [Line; 10] = [
     (
         "collisions in the cache: {}\\n",
         "collisions in the cache: NUMBER",
-        "Chunks that replaced another chunk in this node's cache.",
+        "Chunks that replaced another chunk in this node's cache of sent chunks. 0 on a station.",
     ),
     (
         "{station} is with {gateway}",
@@ -138,7 +138,7 @@ const LINES: [Line; 10] = [
         "refused:         {}",
         "refused: NUMBER REASON, …",
         "Datagrams and packets that the node refused, by reason. The reasons are the fields of [`node.refused`](#noderefused), \
-         with spaces. Reasons with 0 are left out.",
+         with spaces. Reasons with 0 are left out; `nothing` stands for all.",
     ),
     (
         "by the system:   {}",
@@ -198,7 +198,9 @@ pub fn status_page() -> String {
         "object in a line for each. A page with a table `[dashboard]` or `[management]` serves the same object at\n",
         "`/status.json`.\n\n",
         "Counters begin at the start of the node. Sizes have decimal units: 1 kB is 1,000 bytes. `-` stands for a value that\n",
-        "does not exist. A table appears only where it has a row. Some lines print `nothing` or 0.\n\n",
+        "does not exist. A table appears only where it has a row. The lines `refused`, `by the system` and, with an\n",
+        "interface that overhears, `overheard` always appear; `nothing` stands for counters that are all 0. The line\n",
+        "`collisions in the cache` appears below each table GROUP, also on a station.\n\n",
         "The code's own comments make this page: change them there.\n\n",
         "## Printed status of a node\n",
     ));
@@ -322,6 +324,7 @@ fn everything() -> dashboard::node::Report {
         revoked: false,
         session_age_seconds: Some(1.0),
         version: Some(1),
+        store_bytes: Some(1 << 24),
         srtt_seconds: Some(1.0),
         source_ports: 1,
         heard_ports: 1,

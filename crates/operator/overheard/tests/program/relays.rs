@@ -266,10 +266,19 @@ fn a_relay_repairs_what_is_lost_on_its_hop_and_the_sender_is_told_nothing() {
     machines[2]
         .run("nft", "add rule inet lossy in udp dport 4780 meta length > 600 numgen inc mod 25 == 0 drop");
 
-    let content = Content(0x9e37_79b9_7f4a_7c15).some(600_000);
-    assert!(sent_and_returned(&machines[0], &machines[2], inner(2), &content) == content);
-    let repaired = sum(&nodes[1], "segments_repaired") + sum(&nodes[1], "segments_repaired_coded");
-    let (kept_back, restored) = (sum(&nodes[1], "acks_suppressed"), sum(&nodes[2], "coded_restored"));
+    // How many ACKs a loss brings depends on what of its flow is on the way; so some losses are waited for.
+    let mut content = Content(0x9e37_79b9_7f4a_7c15);
+    let repaired = || sum(&nodes[1], "segments_repaired") + sum(&nodes[1], "segments_repaired_coded");
+    let kept_back = || sum(&nodes[1], "acks_suppressed");
+    for _ in 0..4 {
+        let content = content.some(600_000);
+        assert!(sent_and_returned(&machines[0], &machines[2], inner(2), &content) == content);
+        if repaired() >= 10 && kept_back() >= 10 {
+            break;
+        }
+    }
+    let (repaired, kept_back) = (repaired(), kept_back());
+    let restored = sum(&nodes[2], "coded_restored");
     let text = String::from_utf8(site.run(&["status", "relay1.toml"]).stdout).unwrap();
     println!("{repaired} sent again by the relay, {restored} taken out, {kept_back} ACKs kept back\n{text}");
     assert!(repaired >= 10 && kept_back >= 10, "{text}");

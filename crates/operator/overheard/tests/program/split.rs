@@ -9,7 +9,7 @@ use crate::support::traffic::{answers, sent_and_returned};
 use rustix::process::Signal;
 use socket2::SockRef;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -106,6 +106,17 @@ fn both_ends_see_each_other_whoever_begins_and_nothing_is_left_behind() {
     assert_eq!(traces, Vec::<String>::new(), "nothing is left");
 }
 
+/// Connects, and expects a reset. The acceptance and the reset may arrive together: then connecting fails.
+fn assert_reset(machine: &Machine, address: SocketAddr) {
+    match machine.on(|| TcpStream::connect_timeout(&address, PATIENCE)) {
+        Ok(stream) => assert_eq!(end_of(&stream), Err(ErrorKind::ConnectionReset)),
+        Err(error) => assert!(
+            [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset].contains(&error.kind()),
+            "{error}"
+        ),
+    }
+}
+
 #[test]
 fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
     if !possible() {
@@ -133,16 +144,7 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
 
     // The port has no listener.
     let nobody = server.on(|| TcpListener::bind((at, 0)).unwrap().local_addr().unwrap());
-    match station.on(|| TcpStream::connect_timeout(&nobody, PATIENCE)) {
-        Ok(stream) => assert_eq!(end_of(&stream), Err(ErrorKind::ConnectionReset)),
-        // The gateway's acceptance and its later reset may arrive together.
-        Err(error) => {
-            assert!(
-                [ErrorKind::ConnectionRefused, ErrorKind::ConnectionReset].contains(&error.kind()),
-                "{error}"
-            );
-        }
-    }
+    assert_reset(station, nobody);
 
     // Idle time ends both.
     let (near, far) = connected(station, server, at);
@@ -155,8 +157,7 @@ fn an_end_is_passed_on_as_an_end_and_a_reset_as_a_reset() {
     let open: Vec<_> = (0..3).map(|_| connected(station, server, at)).collect();
     let listener = server.on(|| TcpListener::bind((at, 0)).unwrap());
     let address = listener.local_addr().unwrap();
-    let fourth = station.on(|| TcpStream::connect_timeout(&address, PATIENCE).unwrap());
-    assert_eq!(end_of(&fourth), Err(ErrorKind::ConnectionReset));
+    assert_reset(station, address);
     drop(open);
 
     let split = gateway.status()["split"].clone();

@@ -53,7 +53,7 @@ fn losses(plan: &Plan) -> &'static [f64] {
 }
 
 /// The name of a side at this loss rate.
-fn side_at(side: &str, loss_percent: f64) -> String {
+pub(super) fn side_at(side: &str, loss_percent: f64) -> String {
     if loss_percent > 0.0 { format!("{side}, {loss_percent}% lost") } else { side.to_owned() }
 }
 

@@ -7,6 +7,7 @@ mod drawing;
 mod faults;
 mod folders;
 mod graph;
+mod modules;
 mod rows;
 
 use std::path::{Path, PathBuf};

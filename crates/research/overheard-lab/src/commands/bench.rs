@@ -49,7 +49,7 @@ enum Name {
     Recovery,
     /// A node with four peers on one thread and on two
     Scaling,
-    /// Tunnels between two network namespaces, beside wireguard-go and the bare cable; needs root
+    /// Tunnels between two network namespaces, beside wireguard-go, boringtun and the bare cable; needs root
     Tunnel,
     /// Hits of the web cache, beside nginx and Squid where they are installed
     Cache,

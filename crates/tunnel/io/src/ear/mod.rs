@@ -39,7 +39,8 @@ const MAX_PACKETS: usize = 256;
 /// also in another counter unless all its datagrams were delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Frames that passed the kernel's filter.
+    /// Frames that passed the kernel's filter. A frame may have several datagrams, where the sender's kernel
+    /// leaves them to its device (segmentation offload).
     pub frames: u64,
     /// Datagrams delivered to the node.
     pub datagrams: u64,

@@ -36,13 +36,23 @@ fn tcp(form: Form, payload: &[u8]) -> Vec<u8> {
 }
 
 fn udp(v6: bool, payload: &[u8]) -> Vec<u8> {
+    datagram(Form { v6, port: 1, ..Form::default() }, true, payload)
+}
+
+/// A UDP datagram, which routers may fragment unless `is_atomic`.
+fn datagram(form: Form, is_atomic: bool, payload: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
-    let ip = if v6 {
+    let ip = if form.v6 {
         PacketBuilder::ipv6([1; 16], [2; 16], 64)
     } else {
-        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        let header = etherparse::Ipv4Header {
+            identification: form.id,
+            dont_fragment: is_atomic,
+            ..etherparse::Ipv4Header::new(0, 64, 17.into(), [10, 0, 0, 1], [10, 0, 0, 2]).unwrap()
+        };
+        PacketBuilder::ip(etherparse::IpHeaders::Ipv4(header, Default::default()))
     };
-    ip.udp(1, 2).write(&mut packet, payload).unwrap();
+    ip.udp(form.port, 2).write(&mut packet, payload).unwrap();
     packet
 }
 
@@ -94,7 +104,7 @@ fn cut(mut written: Vec<u8>) -> Vec<Vec<u8>> {
 
 /// The coalescer's output for these packets, and the packets after cutting it again.
 fn through(packets: &[Vec<u8>]) -> (usize, Vec<Vec<u8>>) {
-    let (mut coalescer, mut written) = (Coalescer::default(), Vec::new());
+    let (mut coalescer, mut written) = (Coalescer::new(true), Vec::new());
     let mut keep = |bytes: &[u8]| {
         written.push(bytes.to_vec());
         Ok(())
@@ -134,6 +144,22 @@ proptest! {
         let (written, cut) = through(&packets);
         prop_assert_eq!(written, 1);
         prop_assert_eq!(cut, packets);
+    }
+
+    #[test]
+    fn datagrams_are_put_together_and_cut_into_the_same_datagrams(
+        v6: bool, id: u16, count in 2usize..64, payload_bytes in 1usize..1000, last_bytes in 1usize..1000,
+    ) {
+        let datagrams: Vec<_> = (0..count)
+            .map(|index| {
+                let bytes = if index + 1 == count { last_bytes.min(payload_bytes) } else { payload_bytes };
+                let form = Form { v6, id: id.wrapping_add(index as u16), port: 9, ..Form::default() };
+                datagram(form, index % 2 == 0 && v6, &vec![index as u8; bytes])
+            })
+            .collect();
+        let (written, cut) = through(&datagrams);
+        prop_assert_eq!(written, 1);
+        prop_assert_eq!(cut, datagrams);
     }
 
     #[test]
@@ -208,6 +234,61 @@ fn what_differs_in_more_than_place_is_not_put_together() {
     let mut other_class = tcp(form, &[2; 1000]);
     other_class[1] = 0b11; // CE: the IP header's checksum is wrong now, as after a careless router
     assert_eq!(through(&[first, other_class]).0, 2);
+}
+
+#[test]
+fn datagrams_of_an_unconnected_socket_keep_all_but_their_meaningless_identification() {
+    let all: Vec<_> = (0..5u8).map(|content| udp(false, &[content; 700])).collect();
+    let (written, cut) = through(&all);
+    assert_eq!((written, cut.len()), (1, 5));
+    for (index, (mut was, is)) in all.into_iter().zip(cut).enumerate() {
+        assert_checksums_are_right(&is);
+        assert_eq!(usize::from(u16_at(&is, 4).unwrap()), index);
+        was[4..6].copy_from_slice(&is[4..6]);
+        was[10..12].copy_from_slice(&is[10..12]);
+        assert_eq!(was, is);
+    }
+    // A router may cut them: their pieces need different identifications.
+    let fragile = [0, 1].map(|content| datagram(Form::default(), false, &[content; 700]));
+    assert_eq!(through(&fragile), (2, fragile.to_vec()));
+}
+
+#[test]
+fn datagrams_that_differ_in_more_than_content_go_alone() {
+    let form = Form { port: 9, id: 1, ..Form::default() };
+    let first = datagram(Form { id: 0, ..form }, true, &[1; 700]);
+    let without_checksum = {
+        let mut packet = datagram(form, true, &[2; 700]);
+        put_u16(&mut packet, 26, 0);
+        packet
+    };
+    let damaged = {
+        let mut packet = datagram(form, true, &[2; 700]);
+        packet[100] ^= 1;
+        packet
+    };
+    for (why, second) in [
+        ("longer than the first", datagram(form, true, &[2; 701])),
+        ("empty", datagram(form, true, &[])),
+        ("another port", datagram(Form { port: 8, ..form }, true, &[2; 700])),
+        ("another identification", datagram(Form { id: 7, ..form }, true, &[2; 700])),
+        ("no checksum", without_checksum),
+        ("a wrong checksum", damaged),
+        ("another protocol", tcp(form, &[2; 700])),
+    ] {
+        let packets = [first.clone(), second];
+        assert_eq!(through(&packets), (2, packets.to_vec()), "{why}");
+    }
+    let (mut coalescer, mut written) = (Coalescer::default(), 0);
+    let mut count = |_: &[u8]| {
+        written += 1;
+        Ok(())
+    };
+    for id in 0..3 {
+        coalescer.add(&datagram(Form { id, ..form }, true, &[1; 700]), &mut count).unwrap();
+    }
+    coalescer.flush(&mut count).unwrap();
+    assert_eq!(written, 3, "an older kernel takes each alone");
 }
 
 #[test]

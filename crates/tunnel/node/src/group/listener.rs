@@ -3,10 +3,10 @@
 use super::heard::Untold;
 use super::others::Others;
 use super::pieces::Pieces;
-use crate::keyring::OfPeer;
-use crate::replay::{ReplayWindow, WINDOW};
-use crate::seal::TrafficKey;
-use crate::session::NotOpened;
+use crate::session::keyring::{OfPeer, ReceiveKind};
+use crate::session::replay::{ReplayWindow, WINDOW};
+use crate::session::seal::TrafficKey;
+use crate::session::transport::OpenError;
 use overhear::{Delivered, MissBounds, PacketNumber, Received, Settings, Station, StationId};
 use re::literals::Expander;
 use std::collections::BTreeMap;
@@ -23,15 +23,6 @@ const MOST_AHEAD: u64 = 1 << 22;
 const FIRST_HALF: u64 = (1 << (COUNTER_BITS - 1)) - 1;
 /// Packets that wait for chunks at once, and are known here.
 const MAX_WAITING: usize = 128;
-
-/// The way on which a unit arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reached {
-    /// It was sent to this node.
-    Sent,
-    /// It was sent to another.
-    Overheard,
-}
 
 /// One key of the group, with a window for each way: an overheard unit may also be sent to us, and either may
 /// be lost. Any member can seal units under any counter. So only proven units move the first window, and the
@@ -156,15 +147,15 @@ impl Listener {
         &mut self,
         key_id: u32,
         truncated: u32,
-        way: Reached,
+        way: ReceiveKind,
         header: &[u8],
         body: &mut [u8],
-    ) -> Option<Result<(usize, u64), NotOpened>> {
+    ) -> Option<Result<(usize, u64), OpenError>> {
         self.opened_under = key_id;
         match self.keys.iter_mut().flatten().find(|keys| keys.key_id == key_id) {
             Some(keys) => Some(keys.open(truncated, way, header, body)),
             // what another gateway sends to this node it sends under their pairwise key
-            None if way == Reached::Sent => None,
+            None if way == ReceiveKind::Sent => None,
             None => self.others.open(key_id, truncated, header, body),
         }
     }
@@ -385,30 +376,30 @@ impl Keys {
         truncated: u32,
         header: &[u8],
         body: &mut [u8],
-    ) -> Result<(usize, u64), NotOpened> {
-        self.open(truncated, Reached::Overheard, header, body)
+    ) -> Result<(usize, u64), OpenError> {
+        self.open(truncated, ReceiveKind::Overheard, header, body)
     }
 
     fn open(
         &mut self,
         truncated: u32,
-        way: Reached,
+        way: ReceiveKind,
         header: &[u8],
         body: &mut [u8],
-    ) -> Result<(usize, u64), NotOpened> {
+    ) -> Result<(usize, u64), OpenError> {
         let Keys { key, proven, overheard, .. } = self;
         let counter = widen(u64::from(truncated), COUNTER_BITS, proven.next().max(FIRST_HALF));
         let is_fresh = match way {
-            Reached::Sent => proven.is_fresh(counter),
-            Reached::Overheard => counter + WINDOW >= proven.next() && !overheard.has_seen(counter),
+            ReceiveKind::Sent => proven.is_fresh(counter),
+            ReceiveKind::Overheard => counter + WINDOW >= proven.next() && !overheard.has_seen(counter),
         };
         if !is_fresh {
-            return Err(NotOpened::Replay);
+            return Err(OpenError::Replay);
         }
         let Some(plain_bytes) = key.open(counter, header, body) else {
-            return Err(NotOpened::Authentication);
+            return Err(OpenError::Authentication);
         };
-        if way == Reached::Overheard && overheard.is_fresh(counter) {
+        if way == ReceiveKind::Overheard && overheard.is_fresh(counter) {
             overheard.mark(counter);
         }
         Ok((plain_bytes, counter))

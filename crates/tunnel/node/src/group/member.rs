@@ -1,7 +1,7 @@
 //! A station of the group, as its gateway sees it.
 
 use super::Sharing;
-use crate::coding::Separated;
+use crate::group::coding::Separated;
 use overhear::{Answer, PacketNumber, StationId};
 use std::collections::VecDeque;
 use std::time::Duration;

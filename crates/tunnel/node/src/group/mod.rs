@@ -21,6 +21,7 @@
 //! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, its
 //! packets travel under its own key.
 
+pub(crate) mod coding;
 mod heard;
 mod listener;
 mod member;
@@ -30,7 +31,7 @@ mod pieces;
 mod sharing;
 
 pub(crate) use heard::Untold;
-pub(crate) use listener::{Listener, Reached, Rest};
+pub(crate) use listener::{Listener, Rest};
 pub(crate) use member::Member;
 pub(crate) use neighbours::Neighbours;
 pub(crate) use pieces::RestAt;

@@ -55,7 +55,7 @@ impl Neighbours {
     }
 
     /// A neighbour says what the key of its group is. Whether it is new.
-    pub fn has_group(&mut self, neighbour: Neighbour, boot: u32, group: OtherGroup) -> bool {
+    pub fn record_group(&mut self, neighbour: Neighbour, boot: u32, group: OtherGroup) -> bool {
         if self.keys.iter().any(|key| key.neighbour == neighbour && key.boot == boot && key.group == group) {
             return false;
         }

@@ -6,7 +6,7 @@
 
 use super::heard::Untold;
 use super::listener::Keys;
-use crate::session::NotOpened;
+use crate::session::transport::OpenError;
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::group::{HeardOfOther, OtherGroup};
@@ -52,7 +52,7 @@ impl Others {
         truncated: u32,
         header: &[u8],
         body: &mut [u8],
-    ) -> Option<Result<(usize, u64), NotOpened>> {
+    ) -> Option<Result<(usize, u64), OpenError>> {
         Some(self.get(key_id)?.keys.open_overheard(truncated, header, body))
     }
 

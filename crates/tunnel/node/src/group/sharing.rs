@@ -2,8 +2,8 @@
 
 use super::Neighbours;
 use crate::config::Group;
-use crate::handshake::derive;
-use crate::seal::{Seal, TrafficKey};
+use crate::session::handshake::derive;
+use crate::session::seal::{Seal, TrafficKey};
 use overhear::{AirTime, Association, Gateway, PacketNumber, StationId};
 use re::literals::Compressor;
 use std::collections::BTreeMap;
@@ -70,6 +70,19 @@ impl Sharing {
         };
         sharing.rekey(now);
         Ok(sharing)
+    }
+
+    /// The group begins anew, without members and with an empty cache. Only the radios' rates stay.
+    pub fn begin_anew(
+        &mut self,
+        secret: [u8; KEY_BYTES],
+        neighbours: (Neighbours, [u8; KEY_BYTES]),
+        now: Duration,
+    ) {
+        let compresses = self.compressor.is_some();
+        if let Ok(anew) = Sharing::new(self.group, compresses, secret, Some(neighbours), now) {
+            *self = Sharing { rates: std::mem::take(&mut self.rates), ..anew };
+        }
     }
 
     /// Another key from now on: members are to be told.

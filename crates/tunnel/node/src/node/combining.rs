@@ -1,12 +1,12 @@
-//! Natives for several members leave as one frame ([`crate::coding`]).
+//! Natives for several members leave as one frame ([`crate::group::coding`]).
 //!
 //! Nothing waits for a partner: when it is the turn of a member, and the first packet for another one can
 //! share its frame, both leave. Each is written as if it were alone, and is sent so after all where that is
 //! shorter, or where it turns out that nobody else could know it.
 
 use super::{Node, Transmit};
-use crate::coding::{Form, LEAST_BYTES};
 use crate::group::Sharing;
+use crate::group::coding::{Form, LEAST_BYTES};
 use crate::pack::{Native, natives_mac};
 use mesh::cope::opportunity::gather;
 use std::time::Duration;
@@ -33,7 +33,7 @@ struct Alone {
 impl Node {
     /// By what others know the native of a packet that a peer sent.
     pub(super) fn name(&self, from: usize, sequence: u64, inner: &Inner) -> Option<Name> {
-        self.coding.as_ref()?;
+        self.ctx.coding.as_ref()?;
         let link = self.peers[from].link.as_ref()?;
         let overheard = link.named.of(sequence, inner.payload_bytes());
         let is_known = inner.payload_bytes() >= LEAST_BYTES && (link.separates || overheard.is_some());
@@ -43,7 +43,7 @@ impl Node {
 
     /// Relays are told what was overheard on its way to others.
     pub(super) fn tell_of_natives(&mut self, now: Duration) {
-        let Some(coding) = &mut self.coding else { return };
+        let Some(coding) = &mut self.ctx.coding else { return };
         for (from, name) in coding.news.drain(..) {
             for peer in self.peers.iter_mut().filter(|peer| peer.index != from) {
                 if let Some(link) = peer.link.as_mut().filter(|link| link.tells_of_natives) {
@@ -55,7 +55,7 @@ impl Node {
 
     /// A frame with the first packet for this peer and those of others, if there is one; written into `out`.
     pub(super) fn combine(&mut self, now: Duration, first: usize, out: &mut Vec<u8>) -> Option<Transmit> {
-        if !self.config.mesh.forwards || self.coding.is_none() {
+        if !self.ctx.config.mesh.forwards || self.ctx.coding.is_none() {
             return None;
         }
         let chosen = self.partners(now, first)?;
@@ -66,17 +66,17 @@ impl Node {
 
     /// The peers whose first packets may share a frame, this one's among them; none if it stays alone.
     fn partners(&mut self, now: Duration, first: usize) -> Option<Vec<(usize, Name)>> {
-        let (name, bytes) = self.peers[first].native_that_waits(now, true, &outside!(self))?;
+        let (name, bytes) = self.peers[first].native_that_waits(now, true, &self.ctx)?;
         let count = self.peers.len();
-        let turn = self.coding.as_ref()?.turn;
+        let turn = self.ctx.coding.as_ref()?.turn;
         let others = (0..count).map(|at| (at + turn) % count).filter(|at| *at != first);
         let mut waiting = vec![None; count];
         for at in others.clone() {
-            waiting[at] = self.peers[at].native_that_waits(now, false, &outside!(self));
+            waiting[at] = self.peers[at].native_that_waits(now, false, &self.ctx);
         }
         waiting[first] = Some((name, bytes));
         let is_small = |bytes: usize| bytes < SMALL_BYTES;
-        let coding = self.coding.as_mut()?;
+        let coding = self.ctx.coding.as_mut()?;
         coding.turn = turn.wrapping_add(1);
         let mut chosen = Vec::new();
         let candidate = |of: u16, same_size: bool| {
@@ -106,8 +106,8 @@ impl Node {
     }
 
     fn write_alone(&mut self, now: Duration, peer: usize, name: Name) -> Option<Alone> {
-        let mut datagram = self.deliveries.buffer();
-        let native = self.peers[peer].pack_native(now, &mut outside!(self), &mut datagram);
+        let mut datagram = self.ctx.deliveries.buffer();
+        let native = self.peers[peer].pack_native(now, &mut self.ctx, &mut datagram);
         self.hear_oneself();
         Some(Alone { peer, name, native: native?, datagram })
     }
@@ -132,14 +132,14 @@ impl Node {
         }
         transmit.or_else(|| {
             let (transmit, datagram) = self.ready.pop_front()?;
-            self.deliveries.recycle(std::mem::replace(out, datagram));
+            self.ctx.deliveries.recycle(std::mem::replace(out, datagram));
             Some(transmit)
         })
     }
 
     /// It goes to the one that hears worst, since its radio sends it again; among equals each has its turn.
     fn addressee_first(&self, together: &mut [Alone]) {
-        let turn = self.coding.as_ref().map_or(0, |coding| coding.turn);
+        let turn = self.ctx.coding.as_ref().map_or(0, |coding| coding.turn);
         together.rotate_left(turn % together.len().max(1));
         let loss = |at: usize| {
             let link = self.peers[together[at].peer].link.as_ref();
@@ -164,7 +164,7 @@ impl Node {
             .collect();
         let Some(parts) = parts else { return false };
         let counter = first.native.packed.seal.counter();
-        let Some(key_id) = self.sharing.as_ref().map(Sharing::key_id) else { return false };
+        let Some(key_id) = self.ctx.sharing.as_ref().map(Sharing::key_id) else { return false };
         out.clear();
         out.extend_from_slice(&first.datagram[..=SEALED_HEADER_BYTES]);
         out.resize(SEALED_HEADER_BYTES + FRONT_BYTES, 0);
@@ -196,7 +196,7 @@ impl Node {
                 counters.natives_saved_bytes += apart.saturating_sub(out.len() + TAG_BYTES) as u64;
                 transmit = Some(self.transmit(now, peer, native.packed, out.len()));
             }
-            self.deliveries.recycle(datagram);
+            self.ctx.deliveries.recycle(datagram);
         }
         transmit.flatten()
     }

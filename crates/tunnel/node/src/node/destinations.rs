@@ -2,17 +2,17 @@
 //! node's driver names the peer that is the next hop. Packets follow it, including those that wait for the
 //! earlier one.
 //!
-//! Without a next hop packets wait as for a peer that is [down](crate::reachability), and are refused after
-//! that time. Packets of others do not wait: the way may lead next to their last hop, and nothing goes back
-//! there.
+//! Without a next hop packets wait as for a peer that is [down](crate::path::reachability), and are refused
+//! after that time. Packets of others do not wait: the way may lead next to their last hop, and nothing
+//! goes back there.
 
 use super::Node;
 use crate::config::Destination;
 use crate::event::Event;
-use crate::icmp::Reason;
+use crate::path::icmp::Reason;
+use crate::path::reachability::DOWN_AFTER;
 use crate::peer::Peer;
 use crate::queue::Queue;
-use crate::reachability::DOWN_AFTER;
 use crate::route::Routes;
 use crate::status::DestinationStatus;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ use wire::inner::Inner;
 
 /// The way to an inner address.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum NextHop {
     /// It is a peer's.
     Peer(usize),
     /// It is a destination's.
@@ -35,18 +35,18 @@ pub(super) enum Way {
     },
 }
 
-impl Way {
+impl NextHop {
     /// The peer that is next.
     pub fn next_hop(self) -> Option<usize> {
         match self {
-            Way::Peer(peer) => Some(peer),
-            Way::Destination { next_hop, .. } => next_hop,
+            NextHop::Peer(peer) => Some(peer),
+            NextHop::Destination { next_hop, .. } => next_hop,
         }
     }
 
     /// Whether the address is another node's for sure, so that the kernel has nothing to do with it.
     pub fn is_another_node(self) -> bool {
-        matches!(self, Way::Destination { is_default: false, .. })
+        matches!(self, NextHop::Destination { is_default: false, .. })
     }
 }
 
@@ -113,7 +113,7 @@ impl Node {
         reached.without_since = now;
         reached.changes += 1;
         let peer = next_hop.map(|peer| self.peers[peer].config.name.clone());
-        self.events.push(Event::NextHop { destination: reached.name.clone(), peer });
+        self.ctx.events.push(Event::NextHop { destination: reached.name.clone(), peer });
         let waiting = match before {
             None => reached.waiting.take_out(|_| true),
             Some(peer) => self.take_out(peer, destination),
@@ -125,10 +125,10 @@ impl Node {
 
     /// Takes what waits for a peer and is for a destination.
     fn take_out(&mut self, peer: usize, destination: usize) -> Vec<Vec<u8>> {
-        let (routes, destinations) = (&self.routes, &self.destinations);
+        let (routes, destinations) = (&self.ctx.routes, &self.destinations);
         self.peers[peer].queue.take_out(|packet| {
             let address = Inner::parse(packet).map(|inner| inner.flow.destination);
-            address.is_ok_and(|address| matches!(way(routes, destinations, address), Some(Way::Destination { index, .. }) if index == destination))
+            address.is_ok_and(|address| matches!(way(routes, destinations, address), Some(NextHop::Destination { index, .. }) if index == destination))
         })
     }
 
@@ -139,8 +139,8 @@ impl Node {
                 // a relay no longer knows the last hop of the packet, but it knows the next hop on the way
                 // back
                 Some(peer)
-                    if self.config.mesh.forwards
-                        && self.way(inner.flow.source).and_then(Way::next_hop) == Some(peer) =>
+                    if self.ctx.config.mesh.forwards
+                        && self.way(inner.flow.source).and_then(NextHop::next_hop) == Some(peer) =>
                 {
                     self.destinations.all[destination].refused_packets += 1;
                 }
@@ -153,8 +153,8 @@ impl Node {
 
     /// The way to an inner address: of the longest prefix, and a destination's before the same one of a
     /// peer's.
-    pub(super) fn way(&self, address: IpAddr) -> Option<Way> {
-        way(&self.routes, &self.destinations, address)
+    pub(super) fn way(&self, address: IpAddr) -> Option<NextHop> {
+        way(&self.ctx.routes, &self.destinations, address)
     }
 
     /// Keeps a packet of this host's for when there is a way again, for a while.
@@ -164,18 +164,18 @@ impl Node {
             reached.waiting.push(now, packet, &inner.flow);
         } else {
             reached.refused_packets += 1;
-            outside!(self).tell_sender(now, packet, inner, Reason::Unreachable);
+            self.ctx.tell_sender(now, packet, inner, Reason::Unreachable);
         }
     }
 
     /// Refuses a packet for a destination without a way onward. Where it could only return, the routes are
     /// about to change, and its sender gets no message.
-    pub(super) fn refuse_relayed(&mut self, now: Duration, way: Way, packet: &[u8], inner: &Inner) {
-        let Way::Destination { index, next_hop, .. } = way else { return };
+    pub(super) fn refuse_relayed(&mut self, now: Duration, way: NextHop, packet: &[u8], inner: &Inner) {
+        let NextHop::Destination { index, next_hop, .. } = way else { return };
         self.destinations.all[index].refused_packets += 1;
         if next_hop.is_none() {
-            let before = self.deliveries.len();
-            outside!(self).tell_sender(now, packet, inner, Reason::Unreachable);
+            let before = self.ctx.deliveries.len();
+            self.ctx.tell_sender(now, packet, inner, Reason::Unreachable);
             self.answer(now, before);
         }
     }
@@ -194,13 +194,13 @@ impl Node {
     }
 }
 
-fn way(routes: &Routes, destinations: &Destinations, address: IpAddr) -> Option<Way> {
+fn way(routes: &Routes, destinations: &Destinations, address: IpAddr) -> Option<NextHop> {
     let own = routes.longest(address);
     match destinations.routes.longest(address) {
         Some((bits, index)) if own.is_none_or(|(others, _)| bits >= others) => {
             let next_hop = destinations.all[index].next_hop;
-            Some(Way::Destination { index, next_hop, is_default: bits == 0 })
+            Some(NextHop::Destination { index, next_hop, is_default: bits == 0 })
         }
-        _ => own.map(|(_, peer)| Way::Peer(peer)),
+        _ => own.map(|(_, peer)| NextHop::Peer(peer)),
     }
 }

@@ -4,12 +4,13 @@
 use super::Node;
 use crate::config::{Config, Gateways, Group};
 use crate::group::Neighbours;
-use crate::handshake::derive;
 use crate::keys::PublicKey;
 use crate::link::Link;
 use crate::peer::Peer;
-use crate::roaming::{Change, Choice, Place, Roaming, Told, Whereabouts};
+use crate::roaming::{Change, Choice, Decision, Locations, Place, Roaming, Told};
+use crate::session::handshake::derive;
 use crate::status::PeerStatus;
+use rand::RngExt;
 use std::time::Duration;
 use wire::group::KEY_BYTES;
 use wire::inner::Inner;
@@ -47,7 +48,7 @@ pub(super) fn roaming(config: &Config, boot: u64, peers: &mut [Peer], now: Durat
         // a station is associated with every relay that it knows
         Gateways::Neighbours(neighbours) if config.mesh.forwards => Some(Roaming::Relay(neighbours.clone())),
         Gateways::Neighbours(neighbours) => {
-            Whereabouts::new(neighbours, boot as u32, stations(config), now).map(Roaming::Gateway)
+            Locations::new(neighbours, boot as u32, stations(config), now).map(Roaming::Gateway)
         }
     };
     if let Some(Roaming::Station(choice)) = &roaming {
@@ -61,21 +62,21 @@ pub(super) fn roaming(config: &Config, boot: u64, peers: &mut [Peer], now: Durat
 impl Node {
     /// Acts on what peers have said of gateways and stations, and on their silence.
     pub(super) fn follow_gateways(&mut self, now: Duration) {
-        match &self.roaming {
+        match &self.ctx.roaming {
             Roaming::Alone => {}
             Roaming::Station(_) => {
-                self.told.clear();
+                self.ctx.told.clear();
                 self.choose(now);
             }
             Roaming::Relay(_) => {
-                for (peer, told) in std::mem::take(&mut self.told) {
+                for (peer, told) in std::mem::take(&mut self.ctx.told) {
                     self.heed(now, peer, told);
                 }
                 self.say_messages(Vec::new());
             }
             Roaming::Gateway(_) => {
-                if self.gateways_timeout().is_some_and(|at| at <= now) || !self.told.is_empty() {
-                    for (peer, told) in std::mem::take(&mut self.told) {
+                if self.gateways_timeout().is_some_and(|at| at <= now) || !self.ctx.told.is_empty() {
+                    for (peer, told) in std::mem::take(&mut self.ctx.told) {
                         self.heed(now, peer, told);
                     }
                     self.follow_stations(now);
@@ -87,22 +88,29 @@ impl Node {
 
     /// A station goes to another gateway if that is to be.
     fn choose(&mut self, now: Duration) {
-        let Roaming::Station(choice) = &mut self.roaming else { return };
-        let Some(before) = choice.follow(now, &mut self.peers) else { return };
+        let Roaming::Station(choice) = &mut self.ctx.roaming else { return };
+        let before = match choice.follow(now, |peer| self.peers[peer].seen()) {
+            Decision::Stay => return,
+            Decision::Say => {
+                self.peers[choice.current()].ping_at = Some(now);
+                return;
+            }
+            Decision::Move(before) => before,
+        };
         for peer in &mut self.peers {
             peer.associated = choice.association(peer.index);
         }
         let next = choice.way(before);
         if let Some(link) = &mut self.peers[before].link {
             link.listener = None; // who associates anew begins with an empty cache
-            self.keyring.groups.remove(before);
+            self.ctx.keyring.groups.remove(before);
         }
         for peer in [before, next] {
             self.peers[peer].ping_at = Some(now); // both are told with it
         }
         self.move_queue(now, before, next);
         let name = |peer: usize| self.peers[peer].config.name.clone();
-        self.events.push(crate::Event::Moved { from: name(before), to: name(next) });
+        self.ctx.events.push(crate::Event::Moved { from: name(before), to: name(next) });
     }
 
     /// Moves one peer's waiting packets to another way.
@@ -117,16 +125,16 @@ impl Node {
 
     /// A gateway takes what a peer said.
     fn heed(&mut self, now: Duration, peer: usize, told: Told) {
-        match (told, &mut self.roaming) {
+        match (told, &mut self.ctx.roaming) {
             (Told::Message(message), roaming) if roaming.is_neighbour(peer) => {
                 self.hear_neighbour(now, peer, &message);
             }
             (Told::Message(_), _) => self.peers[peer].counters.bad_frames += 1,
-            (Told::Started, Roaming::Gateway(whereabouts)) => whereabouts.has_started(now, peer),
-            (Told::Associated(association), Roaming::Gateway(whereabouts)) => {
+            (Told::Started, Roaming::Gateway(locations)) => locations.record_start(now, peer),
+            (Told::Associated(association), Roaming::Gateway(locations)) => {
                 // a station that was away for an unnoticed moment has lost its cache as well
-                if whereabouts.says(now, peer, association) {
-                    self.peers[peer].end_membership(&mut outside!(self));
+                if locations.record_association(now, peer, association) {
+                    self.peers[peer].end_membership(&mut self.ctx);
                 }
             }
             (Told::Started | Told::Associated(_), _) => {}
@@ -134,20 +142,21 @@ impl Node {
     }
 
     fn hear_neighbour(&mut self, now: Duration, peer: usize, bytes: &[u8]) {
-        let neighbours = self.sharing.as_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
+        let neighbours =
+            self.ctx.sharing.as_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
         let counters = &mut self.peers[peer].counters;
         counters.neighbour_messages_received += 1;
-        let whereabouts = match &mut self.roaming {
-            Roaming::Gateway(whereabouts) => Some(whereabouts),
+        let locations = match &mut self.ctx.roaming {
+            Roaming::Gateway(locations) => Some(locations),
             _ => None,
         };
-        match (Message::parse(bytes), neighbours, whereabouts) {
-            (Ok(Message { station, said: Said::Has, .. }), _, Some(whereabouts)) => {
-                whereabouts.has(now, peer, station);
+        match (Message::parse(bytes), neighbours, locations) {
+            (Ok(Message { station, said: Said::Has, .. }), _, Some(locations)) => {
+                locations.record_claim(now, peer, station);
             }
             (Ok(_), None, _) => {} // without a group there is nothing to be made of it
             (Ok(Message { boot, said: Said::Group(group), .. }), Some((_, neighbours)), _) => {
-                if neighbours.has_group(peer as u16, boot, group) {
+                if neighbours.record_group(peer as u16, boot, group) {
                     self.tell_of_groups(now);
                 }
             }
@@ -164,9 +173,29 @@ impl Node {
         }
     }
 
+    /// Begins the group anew under the addresses that follow from the network's key, if other gateways share
+    /// them. Members lose their caches.
+    pub(super) fn renew_addresses(&mut self, now: Duration) {
+        let Some(group) = self.ctx.config.sharing() else { return };
+        let Some(neighbours) = neighbours(&self.ctx.config, &group, self.boot) else { return };
+        let mut members = Vec::new();
+        for peer in &mut self.peers {
+            if peer.link.as_ref().is_some_and(|link| link.member.is_some()) {
+                members.push(peer.index);
+                peer.end_membership(&mut self.ctx);
+            }
+        }
+        if let Some(sharing) = &mut self.ctx.sharing {
+            sharing.begin_anew(self.rng.random(), neighbours, now);
+        }
+        for peer in members {
+            self.peers[peer].begin_membership(now, &mut self.ctx);
+        }
+    }
+
     /// Members are told of the groups that they may overhear.
     fn tell_of_groups(&mut self, now: Duration) {
-        let Some(sharing) = &self.sharing else { return };
+        let Some(sharing) = &self.ctx.sharing else { return };
         for member in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()?.member.as_mut()) {
             member.follow_others(now, sharing);
         }
@@ -174,9 +203,9 @@ impl Node {
 
     /// Stations that have come or gone.
     fn follow_stations(&mut self, now: Duration) {
-        while let Roaming::Gateway(whereabouts) = &mut self.roaming
+        while let Roaming::Gateway(locations) = &mut self.ctx.roaming
             && let Some(Change { station, to }) =
-                whereabouts.follow(now, |peer| self.peers[peer].reachability.is_up())
+                locations.follow(now, |peer| self.peers[peer].reachability.is_up())
         {
             let name = |peer: usize| self.peers[peer].config.name.clone();
             let at = match to {
@@ -184,28 +213,28 @@ impl Node {
                 Place::There(gateway) => Some(name(gateway)),
             };
             let event = crate::Event::Associated { station: name(station), at };
-            self.events.push(event);
+            self.ctx.events.push(event);
             if let Place::There(gateway) = to {
-                self.peers[station].end_membership(&mut outside!(self));
+                self.peers[station].end_membership(&mut self.ctx);
                 self.move_queue(now, station, gateway);
             }
         }
         for index in 0..self.peers.len() {
-            if self.roaming.is_associated(index) {
-                self.peers[index].begin_membership(now, &mut outside!(self));
+            if self.ctx.roaming.is_associated(index) {
+                self.peers[index].begin_membership(now, &mut self.ctx);
             }
         }
     }
 
     /// Other gateways are told what is due.
     fn say_to_neighbours(&mut self, now: Duration) {
-        let Roaming::Gateway(whereabouts) = &mut self.roaming else { return };
+        let Roaming::Gateway(locations) = &mut self.ctx.roaming else { return };
         let mut messages = Vec::new();
-        if let Some(has) = whereabouts.say(now, |peer| self.peers[peer].reachability.is_up()) {
-            let group = self.sharing.as_ref();
+        if let Some(has) = locations.say(now, |peer| self.peers[peer].reachability.is_up()) {
+            let group = self.ctx.sharing.as_ref();
             let group = group.and_then(|it| Some(it.neighbours.as_ref()?.own_group(it.group())));
             for message in has.into_iter().chain(group) {
-                let to_each = whereabouts.neighbours().iter().map(|neighbour| (*neighbour, message.clone()));
+                let to_each = locations.neighbours().iter().map(|neighbour| (*neighbour, message.clone()));
                 messages.extend(to_each);
             }
         }
@@ -214,7 +243,7 @@ impl Node {
 
     /// Sends these messages to other gateways, and those that the group has for them.
     fn say_messages(&mut self, mut messages: Vec<(usize, Vec<u8>)>) {
-        if let Some(neighbours) = self.sharing.as_mut().and_then(|sharing| sharing.neighbours.as_mut()) {
+        if let Some(neighbours) = self.ctx.sharing.as_mut().and_then(|sharing| sharing.neighbours.as_mut()) {
             while let Some((neighbour, message)) = neighbours.poll_message() {
                 messages.push((usize::from(neighbour), message));
             }
@@ -230,18 +259,18 @@ impl Node {
 
     /// Sends packets from another gateway to their station only, and never back.
     pub(super) fn forward(&mut self, now: Duration, from: usize, delivered: usize) {
-        let Roaming::Gateway(whereabouts) = &self.roaming else { return };
-        if !whereabouts.is_neighbour(from) {
+        let Roaming::Gateway(locations) = &self.ctx.roaming else { return };
+        if !locations.is_neighbour(from) {
             return;
         }
-        for (packet, _) in self.deliveries.take_behind(delivered) {
+        for (packet, _) in self.ctx.deliveries.take_behind(delivered) {
             let Ok(inner) = Inner::parse(&packet) else { continue };
-            let Roaming::Gateway(whereabouts) = &self.roaming else { return };
-            let station = self.routes.peer(inner.flow.destination);
-            let place = station.and_then(|station| Some((station, whereabouts.place(station)?)));
+            let Roaming::Gateway(locations) = &self.ctx.roaming else { return };
+            let station = self.ctx.routes.peer(inner.flow.destination);
+            let place = station.and_then(|station| Some((station, locations.place(station)?)));
             match place {
                 None => {
-                    self.deliveries.push_buffer(packet);
+                    self.ctx.deliveries.push_buffer(packet);
                     continue;
                 }
                 Some((station, Place::Here)) => {
@@ -250,22 +279,22 @@ impl Node {
                 }
                 Some((_, Place::There(_))) => self.refused.no_route += 1,
             }
-            self.deliveries.recycle(packet);
+            self.ctx.deliveries.recycle(packet);
         }
     }
 
     /// Status of a peer, with its place.
     pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
-        let mut status = peer.status(now, self.sharing.as_ref());
+        let mut status = peer.status(now, self.ctx.sharing.as_ref());
         let network = peer.sessions.network();
         status.previous_network_key = network.is_some_and(|network| !self.identity.is_current(network));
-        if let Roaming::Gateway(whereabouts) = &self.roaming
-            && let Some(Place::There(gateway)) = whereabouts.place(peer.index)
+        if let Roaming::Gateway(locations) = &self.ctx.roaming
+            && let Some(Place::There(gateway)) = locations.place(peer.index)
         {
             status.associated_with = Some(self.peers[gateway].config.name.clone());
         }
-        if self.roaming.is_neighbour(peer.index) {
-            let neighbours = self.sharing.as_ref().and_then(|sharing| sharing.neighbours.as_ref());
+        if self.ctx.roaming.is_neighbour(peer.index) {
+            let neighbours = self.ctx.sharing.as_ref().and_then(|sharing| sharing.neighbours.as_ref());
             status.overheard_by = neighbours.map(|it| it.overheard_by(peer.index as u16));
         }
         status
@@ -273,10 +302,10 @@ impl Node {
 
     /// When [`follow_gateways`](Node::follow_gateways) has something to do.
     pub(super) fn gateways_timeout(&self) -> Option<Duration> {
-        match &self.roaming {
+        match &self.ctx.roaming {
             Roaming::Alone | Roaming::Relay(_) => None,
-            Roaming::Station(choice) => choice.timeout(&self.peers),
-            Roaming::Gateway(whereabouts) => Some(whereabouts.timeout()),
+            Roaming::Station(choice) => choice.timeout(|peer| self.peers[peer].seen()),
+            Roaming::Gateway(locations) => Some(locations.timeout()),
         }
     }
 }

@@ -2,16 +2,16 @@
 //! hold keys that are not known any more.
 
 use super::Node;
-use crate::admission::{Answer, Letter};
-use crate::challenge;
 use crate::config::Config;
 use crate::event::Event;
-use crate::handshake::{Identity, Marked, Refused};
-use crate::initiator::Introduction;
 use crate::keys::{NetworkKey, PublicKey};
 use crate::link::{capabilities, store_kib};
 use crate::peer::Peer;
-use crate::sessions::Verdict;
+use crate::session::admission::{Answer, Letter};
+use crate::session::challenge;
+use crate::session::handshake::{Identity, Marked, Refused};
+use crate::session::initiator::Introduction;
+use crate::session::sessions::Verdict;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::{DRAFT, Hello, Second};
@@ -69,7 +69,7 @@ impl Node {
             }
         };
         let Some(index) = self.by_public_key.get(&heard.from).copied() else {
-            self.refused.handshake_stranger += u64::from(!self.keyring.shard().is_elsewhere(&heard.from));
+            self.refused.handshake_stranger += u64::from(!self.ctx.keyring.shard().is_elsewhere(&heard.from));
             return None;
         };
         if self.peers[index].revoked {
@@ -93,11 +93,11 @@ impl Node {
         if !has_cookie && self.peers[index].sessions.is_crowded_for(&heard.hello) {
             return Some(Answer { peer: index, session: None, letter: Letter::Cookie, first_from, given });
         }
-        let local_id = self.keyring.allocate(&mut self.rng, index);
+        let local_id = self.ctx.keyring.allocate(&mut self.rng, index);
         let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+            Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
         let sessions = &mut self.peers[index].sessions;
-        let keyring = &mut self.keyring;
+        let keyring = &mut self.ctx.keyring;
         match sessions.respond(now, &introduction, heard, remote_id, local_id, keyring) {
             Ok(unit) => {
                 let (session, letter) = (Some(local_id), Letter::Unit(unit));
@@ -138,7 +138,7 @@ impl Node {
     /// Gives a cookie, if it may.
     fn give_cookie(&mut self, now: Duration, from: SocketAddr, asked: (u32, &Marked<'_>)) {
         // all shards hear it, and make the same cookies
-        if self.keyring.shard().is_first() && self.admission.may_give_cookie(now) {
+        if self.ctx.keyring.shard().is_first() && self.admission.may_give_cookie(now) {
             self.post_cookie(now, from, asked);
         }
     }
@@ -154,16 +154,16 @@ impl Node {
 
     /// A peer asks for more before it answers our initiation.
     pub(super) fn handle_challenge(&mut self, now: Duration, unit: &Unit<'_>) {
-        let index = self.keyring.owner(unit.key_id);
+        let index = self.ctx.keyring.owner(unit.key_id);
         let Some((index, to)) = index.and_then(|index| Some((index, self.peers[index].endpoint.address()?)))
         else {
             self.refused.unknown_key += 1;
             return;
         };
         let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+            Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];
-        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.keyring);
+        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.ctx.keyring);
         match sessions.initiator_mut().challenged(now, &introduction, peer, unit, rng, keyring) {
             Some(letter) => self.post(to, letter),
             None => self.refused.authentication += 1,
@@ -171,22 +171,22 @@ impl Node {
     }
 
     pub(super) fn handle_response(&mut self, now: Duration, unit: &Unit<'_>) {
-        let Some(index) = self.keyring.owner(unit.key_id) else {
+        let Some(index) = self.ctx.keyring.owner(unit.key_id) else {
             self.refused.unknown_key += 1;
             return;
         };
         let peer = &mut self.peers[index];
-        match peer.sessions.finish(now, &self.identity, unit, &mut self.keyring) {
+        match peer.sessions.finish(now, &self.identity, unit, &mut self.ctx.keyring) {
             Ok(Some(local_id)) => {
                 // where it came from nothing proves: the first sealed unit does
-                peer.use_session(now, local_id, &mut outside!(self));
+                peer.use_session(now, local_id, &mut self.ctx);
                 // the first sealed unit tells the responder that these keys are in use
                 peer.ping_at = Some(now);
             }
             Ok(None) => self.refused.replay += 1,
             Err(why) => {
                 if why == Refused::PresharedKey && peer.sessions.initiator_mut().may_complain(now) {
-                    self.events.push(Event::OtherPresharedKey { peer: peer.config.name.clone() });
+                    self.ctx.events.push(Event::OtherPresharedKey { peer: peer.config.name.clone() });
                 }
                 self.refuse_handshake(why);
             }
@@ -216,7 +216,7 @@ impl Node {
     pub(super) fn handle_reset(&mut self, now: Duration, unit: &Unit<'_>) {
         let token = wire::reset::parse(unit.body).ok();
         let owners =
-            token.map(|token| self.keyring.owners_by_reset((unit.key_id, token)).collect::<Vec<_>>());
+            token.map(|token| self.ctx.keyring.owners_by_reset((unit.key_id, token)).collect::<Vec<_>>());
         let owners = owners.unwrap_or_default();
         self.refused.unknown_key += u64::from(owners.is_empty());
         for index in owners {
@@ -230,26 +230,31 @@ impl Node {
     pub(super) fn initiate(&mut self, now: Duration, index: usize) {
         let Some(to) = self.peers[index].endpoint.address() else { return };
         let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.config, self.boot) };
+            Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
         let Peer { sessions, config, .. } = &mut self.peers[index];
-        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.keyring);
+        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.ctx.keyring);
         if let Some(letter) = sessions.initiator_mut().initiate(now, &introduction, peer, rng, keyring) {
             self.post(to, letter);
         }
     }
 
     /// The network has another key from now on, and had `previous` before. Sessions stay; handshakes follow.
-    pub fn set_network_keys(&mut self, key: NetworkKey, previous: Option<NetworkKey>) {
-        self.config.network_key = key;
-        self.config.previous_network_key = previous;
-        self.identity = Identity::of(&self.config);
+    /// Among several gateways the group begins anew: the key of its addresses follows from the network's key.
+    pub fn set_network_keys(&mut self, now: Duration, key: NetworkKey, previous: Option<NetworkKey>) {
+        let is_new = key != self.ctx.config.network_key;
+        self.ctx.config.network_key = key;
+        self.ctx.config.previous_network_key = previous;
+        self.identity = Identity::of(&self.ctx.config);
+        if is_new {
+            self.renew_addresses(now);
+        }
     }
 
     /// Ends all that there is with a peer, and refuses its handshakes from now on. Whether it is known here.
     pub fn revoke(&mut self, now: Duration, key: &PublicKey) -> bool {
         let Some(index) = self.by_public_key.get(key).copied() else { return false };
-        self.peers[index].revoke(now, &mut outside!(self));
-        self.events.push(Event::Revoked { peer: self.peers[index].config.name.clone() });
+        self.peers[index].revoke(now, &mut self.ctx);
+        self.ctx.events.push(Event::Revoked { peer: self.peers[index].config.name.clone() });
         true
     }
 

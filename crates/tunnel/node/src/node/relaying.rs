@@ -3,7 +3,7 @@
 
 use super::{Named, Node};
 use crate::group::Listener;
-use crate::hop_limit;
+use crate::path::hop_limit;
 use crate::peer::Peer;
 use std::time::Duration;
 use wire::inner::Inner;
@@ -12,14 +12,14 @@ impl Node {
     /// Passes on packets that a peer sent and that are for another one. The kernel answers a packet without
     /// hops left.
     pub(super) fn relay(&mut self, now: Duration, from: usize, delivered: usize) {
-        if !self.config.mesh.forwards {
+        if !self.ctx.config.mesh.forwards {
             return;
         }
-        for (mut packet, sequence) in self.deliveries.take_behind(delivered) {
+        for (mut packet, sequence) in self.ctx.deliveries.take_behind(delivered) {
             let inner = Inner::parse(&packet).ok();
             let way = inner.as_ref().and_then(|inner| self.way(inner.flow.destination));
             let Some((inner, way)) = inner.zip(way) else {
-                self.deliveries.push_buffer(packet);
+                self.ctx.deliveries.push_buffer(packet);
                 continue;
             };
             match way.next_hop().filter(|to| *to != from) {
@@ -30,34 +30,34 @@ impl Node {
                 }
                 None if way.is_another_node() => self.refuse_relayed(now, way, &packet, &inner),
                 _ => {
-                    self.deliveries.push_buffer(packet);
+                    self.ctx.deliveries.push_buffer(packet);
                     continue;
                 }
             }
-            self.deliveries.recycle(packet);
+            self.ctx.deliveries.recycle(packet);
         }
     }
 
     /// Lets a packet that came from elsewhere wait for a peer. If it cannot, its sender is told the way it
     /// came, which no kernel here need know.
     pub(super) fn pass_on(&mut self, now: Duration, to: usize, packet: Named<'_>, inner: &Inner) {
-        let before = self.deliveries.len();
+        let before = self.ctx.deliveries.len();
         self.send_to(now, to, packet, inner);
         self.answer(now, before);
     }
 
     /// Returns the answers to senders, behind the first `before` deliveries, by the way of their packets.
     pub(super) fn answer(&mut self, now: Duration, before: usize) {
-        for (answer, _) in self.deliveries.take_behind(before) {
+        for (answer, _) in self.ctx.deliveries.take_behind(before) {
             let inner = Inner::parse(&answer).ok();
             let sender = inner.as_ref().and_then(|inner| self.way(inner.flow.destination)?.next_hop());
             match inner.zip(sender) {
                 Some((inner, sender)) => {
-                    let peer = &mut self.peers[self.roaming.way(sender)];
+                    let peer = &mut self.peers[self.ctx.roaming.way(sender)];
                     peer.queue.push(now, &answer, &inner.flow);
-                    self.deliveries.recycle(answer);
+                    self.ctx.deliveries.recycle(answer);
                 }
-                None => self.deliveries.push_buffer(answer),
+                None => self.ctx.deliveries.push_buffer(answer),
             }
         }
     }
@@ -66,8 +66,8 @@ impl Node {
     /// tells these relays.
     pub(super) fn keep_for_others(&mut self) {
         // in their order: slots are overwritten
-        for at in 0..self.heard.len() {
-            let (from, rest) = std::mem::take(&mut self.heard[at]);
+        for at in 0..self.ctx.heard.len() {
+            let (from, rest) = std::mem::take(&mut self.ctx.heard[at]);
             let listener = |peer: &Peer| peer.link.as_ref()?.listener.as_ref().map(Listener::address_key);
             if let Some(key) = listener(&self.peers[from]) {
                 let others = self.peers.iter_mut().filter(|peer| peer.index != from);
@@ -77,20 +77,20 @@ impl Node {
                     link.listener.iter_mut().for_each(|listener| listener.keep_sent(&rest));
                 }
             }
-            self.deliveries.recycle(rest);
+            self.ctx.deliveries.recycle(rest);
         }
-        self.heard.clear();
+        self.ctx.heard.clear();
     }
 
     /// Puts this node's shared packets into its caches for the others' groups, as their listeners do.
     pub(super) fn hear_oneself(&mut self) {
-        while let Some(rest) = self.shared.pop() {
+        while let Some(rest) = self.ctx.shared.pop() {
             for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {
                 if let Some(listener) = &mut link.listener {
                     listener.keep_sent(&rest);
                 }
             }
-            self.deliveries.recycle(rest);
+            self.ctx.deliveries.recycle(rest);
         }
     }
 }

@@ -8,15 +8,14 @@
 //! either way.
 //!
 //! A combination is longer than the longest packet in it. What no datagram has room for is cut as packets are
-//! ([`super::heads`]), and takes a link sequence then.
+//! ([`super::fragments`]), and takes a link sequence then.
 
 use super::AROUND_FRAMES;
-use super::packets::{Overflow, Row};
+use super::packets::PacketBuilder;
+use crate::context::Context;
 use crate::link::Link;
-use crate::node::Outside;
 use crate::peer::Peer;
-use crate::status::RecoverStatus;
-use recovery::{NotRestored, Repair, Segment, Snoop, Statistics, Verdict};
+use recovery::{NotRestored, Repair, Segment, Statistics, Verdict};
 use std::time::Duration;
 use wire::coded::Coded;
 use wire::frame::{self, FrameType};
@@ -28,12 +27,6 @@ use wire::unit::TAG_BYTES;
 const MAX_WAITING: usize = 1024;
 /// Bytes around a coded repair in a frame that says its length.
 const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
-
-/// Status of the repair.
-pub(crate) fn status(snoop: &Snoop) -> RecoverStatus {
-    let (packets, slots) = snoop.packets();
-    RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
-}
 
 impl Link {
     /// A packet leaves for the peer, perhaps as a repair.
@@ -65,17 +58,17 @@ impl Link {
 
 impl Peer {
     /// Lets what is to be sent again wait before everything else.
-    pub(crate) fn queue_repairs(&mut self, now: Duration, outside: &mut Outside<'_>) {
+    pub(crate) fn queue_repairs(&mut self, now: Duration, ctx: &mut Context) {
         let Some(Link { snoop: Some(snoop), coded, .. }) = &mut self.link else { return };
         loop {
-            let mut buffer = outside.deliveries.buffer();
+            let mut buffer = ctx.deliveries.buffer();
             let Some(repair) = snoop.poll_repair(now, &mut buffer) else {
-                outside.deliveries.recycle(buffer);
+                ctx.deliveries.recycle(buffer);
                 break;
             };
             match repair {
                 _ if coded.len() + self.queue.ahead() >= MAX_WAITING => {
-                    outside.deliveries.recycle(buffer);
+                    ctx.deliveries.recycle(buffer);
                     self.counters.segment_repairs_dropped += 1;
                 }
                 Repair::Packet => self.queue.push_ahead(buffer),
@@ -93,24 +86,29 @@ impl Peer {
     }
 
     /// Sends coded repairs, as far as there is room. Whether that filled the datagram to its end.
-    pub(super) fn write_coded(&mut self, now: Duration, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
-        let limit = row.limit;
+    pub(super) fn write_coded(
+        &mut self,
+        now: Duration,
+        builder: &mut PacketBuilder<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let limit = builder.limit;
         let Some(link) = &mut self.link else { return false };
         while let Some((class, body)) = link.coded.front() {
             let fits = out.len() + AROUND_CODED + body.len() <= limit;
-            let alone = out.len() + TAG_BYTES <= AROUND_FRAMES + row.lane_bytes;
-            let is_cut = AROUND_FRAMES + row.lane_bytes + 1 + body.len() > limit + TAG_BYTES;
+            let alone = builder.is_empty(out);
+            let is_cut = AROUND_FRAMES + builder.lane_bytes + 1 + body.len() > limit + TAG_BYTES;
             if is_cut && !link.peer_joins {
                 link.coded.pop_front();
                 self.counters.segment_repairs_dropped += 1;
                 continue;
             }
-            let has_room = fits || alone || is_cut && link.overflow.is_none() && row.has_room_to_cut(out);
-            if !has_room || !row.class.admit(*class) {
+            let has_room = fits || alone || is_cut && link.overflow.is_none() && builder.has_room_to_cut(out);
+            if !has_room || !builder.class.admit(*class) {
                 break; // its turn comes in a datagram of its own
             }
             if is_cut {
-                return self.cut_coded(now, row, out);
+                return self.cut_coded(now, builder, out);
             }
             if fits {
                 frame::emit(FrameType::Coded, body, out);
@@ -127,15 +125,15 @@ impl Peer {
     }
 
     /// Sends what there is room for of the next coded repair; the rest goes into the next datagram.
-    fn cut_coded(&mut self, now: Duration, row: &mut Row<'_>, out: &mut Vec<u8>) -> bool {
+    fn cut_coded(&mut self, now: Duration, builder: &mut PacketBuilder<'_>, out: &mut Vec<u8>) -> bool {
         let Some(link) = &mut self.link else { return false };
         let Some((class, body)) = link.coded.pop_front() else { return false };
-        let sequence = row.first.take().unwrap_or_else(|| link.outstanding.send(now));
+        let sequence = builder.first.take().unwrap_or_else(|| link.outstanding.send(now));
         let start = out.len();
         frame::emit_last(FrameType::Coded, out);
         out.extend_from_slice(&body);
-        let gone_bytes = frame::cut(start, row.limit, out);
-        link.overflow = Some(Overflow::rest_of(sequence, row, class, (FrameType::Coded, body), gone_bytes));
+        let gone_bytes = frame::cut(start, builder.limit, out);
+        link.overflow = Some(builder.rest_of(sequence, class, (FrameType::Coded, body), gone_bytes));
         true
     }
 
@@ -155,71 +153,59 @@ impl Peer {
     }
 
     /// Takes the peer's report of TCP segments that were lost on their way to it.
-    pub(super) fn take_notice(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+    pub(super) fn take_notice(&mut self, now: Duration, body: &[u8], ctx: &mut Context) -> bool {
         let Ok(notice) = Notice::parse(body) else { return false };
         let Some(Link { snoop: Some(snoop), .. }) = &mut self.link else { return false };
         for (start, length) in notice.stretches() {
             snoop.handle_notice(now, &notice.flow, start, length);
         }
         self.counters.notices_received += 1;
-        self.queue_repairs(now, outside);
+        self.queue_repairs(now, ctx);
         true
     }
 
     /// A coded repair came, in a datagram with the codepoint `ecn`.
-    pub(super) fn take_coded(
-        &mut self,
-        now: Duration,
-        body: &[u8],
-        ecn: u8,
-        outside: &mut Outside<'_>,
-    ) -> bool {
+    pub(super) fn take_coded(&mut self, now: Duration, body: &[u8], ecn: u8, ctx: &mut Context) -> bool {
         let Some(Link { history: Some(history), .. }) = &mut self.link else { return false };
         let Ok(coded) = Coded::parse(body) else { return false };
-        let mut packet = outside.deliveries.buffer();
+        let mut packet = ctx.deliveries.buffer();
         match history.restore(&coded, &mut packet) {
-            Ok(()) => self.take_restored(now, packet, Some(ecn), outside),
+            Ok(()) => self.take_restored(now, packet, Some(ecn), ctx),
             Err(why) => {
                 self.counters.coded_not_restored += u64::from(why != NotRestored::Waits);
-                outside.deliveries.recycle(packet);
+                ctx.deliveries.recycle(packet);
             }
         }
-        self.take_late(now, outside);
+        self.take_late(now, ctx);
         true
     }
 
     /// Takes repairs that other packets completed.
-    fn take_late(&mut self, now: Duration, outside: &mut Outside<'_>) {
+    fn take_late(&mut self, now: Duration, ctx: &mut Context) {
         while let Some(Link { history: Some(history), .. }) = &mut self.link
             && let Some(packet) = history.poll_restored()
         {
-            self.take_restored(now, packet, None, outside);
+            self.take_restored(now, packet, None, ctx);
         }
     }
 
     /// A packet is whole again, by a datagram with the codepoint `ecn` or by several.
-    fn take_restored(
-        &mut self,
-        now: Duration,
-        mut packet: Vec<u8>,
-        ecn: Option<u8>,
-        outside: &mut Outside<'_>,
-    ) {
+    fn take_restored(&mut self, now: Duration, mut packet: Vec<u8>, ecn: Option<u8>, ctx: &mut Context) {
         let Ok(inner) = Inner::parse(&packet) else {
             self.counters.coded_not_restored += 1;
-            return outside.deliveries.recycle(packet);
+            return ctx.deliveries.recycle(packet);
         };
-        if !outside.may_come(inner.flow.source, self.index) {
+        if !ctx.may_come(inner.flow.source, self.index) {
             self.counters.wrong_source += 1;
-            return outside.deliveries.recycle(packet);
+            return ctx.deliveries.recycle(packet);
         }
         if ecn.is_some_and(|ecn| !self.take_mark(&mut packet, ecn)) {
-            return outside.deliveries.recycle(packet);
+            return ctx.deliveries.recycle(packet);
         }
         self.counters.coded_restored += 1;
-        if let Some(packet) = self.hand_on(now, packet, &inner, outside) {
+        if let Some(packet) = self.hand_on(now, packet, &inner, ctx) {
             self.counters.count_delivery(&packet);
-            outside.deliveries.push_buffer(packet);
+            ctx.deliveries.push_buffer(packet);
         }
     }
 
@@ -230,7 +216,7 @@ impl Peer {
         now: Duration,
         mut packet: Vec<u8>,
         inner: &Inner,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> Option<Vec<u8>> {
         if let Some(link) = &mut self.link {
             if let Some(history) = &mut link.history {
@@ -243,19 +229,19 @@ impl Peer {
                 upstream.handle_arrival(now, segment);
             }
             let hop_repairs =
-                link.repairs_losses().then(|| link.retry_after() + crate::recover::RECEIPT_DELAY);
+                link.repairs_losses().then(|| link.retry_after() + crate::arq::receipts::RECEIPT_DELAY);
             if let (Some(snoop), Some(segment), true) = (&mut link.snoop, &segment, repairs) {
                 snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
                 let verdict = snoop.handle_arrival(now, &mut packet, segment);
-                self.queue_repairs(now, outside);
+                self.queue_repairs(now, ctx);
                 if verdict == Verdict::Suppress {
-                    outside.deliveries.recycle(packet);
+                    ctx.deliveries.recycle(packet);
                     return None;
                 }
             }
         }
         // what waited for this one is older, and goes before it
-        self.take_late(now, outside);
+        self.take_late(now, ctx);
         Some(packet)
     }
 }

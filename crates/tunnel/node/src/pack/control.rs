@@ -1,13 +1,13 @@
 //! Control frames: pings, receipts, requests, and what they bring about.
 
 use super::probe::{read_token, token};
-use super::{AROUND_FRAMES, Due};
-use crate::endpoint::Endpoint;
+use super::{AROUND_FRAMES, PendingControl};
+use crate::arq::receipts::Fate;
+use crate::arq::sender::Sender;
+use crate::context::Context;
 use crate::link::Link;
-use crate::node::Outside;
+use crate::path::endpoint::Endpoint;
 use crate::peer::Peer;
-use crate::receipts::Fate;
-use crate::recover::Recover;
 use crate::roaming::Told;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
@@ -15,7 +15,7 @@ use wire::receipt::Receipt;
 use wire::request::Request;
 
 impl Peer {
-    pub(super) fn write_control(&mut self, now: Duration, due: &Due, out: &mut Vec<u8>) {
+    pub(super) fn write_control(&mut self, now: Duration, due: &PendingControl, out: &mut Vec<u8>) {
         let Some(link) = &mut self.link else { return };
         if self.closing {
             frame::emit(FrameType::Close, &[], out);
@@ -46,8 +46,8 @@ impl Peer {
     pub(super) fn write_letters(&mut self, limit: usize, out: &mut Vec<u8>) {
         let Some(link) = &mut self.link else { return };
         while let Some(letter) = link.letters.front() {
-            let begun = out.len() > AROUND_FRAMES;
-            if out.len() + 1 + frame::MAX_LENGTH_BYTES + letter.len() > limit && begun {
+            let has_frames = out.len() > AROUND_FRAMES;
+            if out.len() + 1 + frame::MAX_LENGTH_BYTES + letter.len() > limit && has_frames {
                 return;
             }
             if out.len() + 1 + frame::MAX_LENGTH_BYTES + letter.len() <= limit {
@@ -89,20 +89,20 @@ impl Peer {
         now: Duration,
         frame_type: FrameType,
         body: &[u8],
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
         match frame_type {
             FrameType::Receipt => {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
-                let Link { outstanding, reduce, recover, member, .. } = link;
-                if !reduce.generation(receipt.generation) {
+                let Link { outstanding, reduce, sender, member, .. } = link;
+                let Some(newest) = outstanding.newest_of(&receipt) else { return false };
+                if !reduce.adopt_generation(receipt.generation) {
                     return true;
                 }
                 let mut fates = std::mem::take(&mut self.fates);
-                let understood =
-                    outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
+                outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
                 let queue_is_long = outstanding.delay.queue_is_long();
                 for (sequence, fate) in fates.drain(..) {
                     if let Some(member) = member.as_mut().filter(|_| fate != Fate::Parked) {
@@ -111,9 +111,7 @@ impl Peer {
                     match fate {
                         Fate::Held => {
                             reduce.confirm(sequence);
-                            if let (Some(member), Some(sharing)) =
-                                (&mut *member, outside.sharing.as_deref_mut())
-                            {
+                            if let (Some(member), Some(sharing)) = (&mut *member, ctx.sharing.as_mut()) {
                                 member.confirmed(now, sequence, sharing);
                             }
                             self.path.held(now, sequence);
@@ -121,25 +119,24 @@ impl Peer {
                         Fate::Parked => {}
                         Fate::Lost => reduce.report_lost(sequence),
                     }
-                    let Some(recover) = recover else { continue };
+                    let Some(sender) = sender else { continue };
                     match fate {
-                        Fate::Held => recover.confirmed(sequence, queue_is_long),
-                        Fate::Parked => recover.parked(sequence),
-                        Fate::Lost => recover.missing(sequence, queue_is_long),
+                        Fate::Held => sender.confirmed(sequence, queue_is_long),
+                        Fate::Parked => sender.parked(sequence),
+                        Fate::Lost => sender.missing(sequence, queue_is_long),
                     }
                 }
                 self.fates = fates;
-                if let (Some(repair), Some(srtt)) = (&mut link.repair, outstanding.srtt()) {
-                    repair.round_trip_is(srtt);
+                if let (Some(nack), Some(srtt)) = (&mut link.nack, outstanding.srtt()) {
+                    nack.set_round_trip(srtt);
                 }
-                if let (Some(recover), Some(srtt)) = (recover, outstanding.srtt()) {
-                    let newest = outstanding.widen(receipt.newest);
-                    recover.told_from((newest + 1).saturating_sub(receipt.settled.into()));
-                    recover.schedule();
-                    recover.take_doubted(|sequence| reduce.report_lost(sequence));
-                    recover.rearm(now, srtt);
+                if let (Some(sender), Some(srtt)) = (sender, outstanding.srtt()) {
+                    sender.settle_before((newest + 1).saturating_sub(receipt.settled.into()));
+                    sender.schedule();
+                    sender.take_doubted(|sequence| reduce.report_lost(sequence));
+                    sender.rearm(now, srtt);
                 }
-                understood
+                true
             }
             FrameType::Request => {
                 let Ok(request) = Request::parse(body) else { return false };
@@ -157,7 +154,7 @@ impl Peer {
                 let Ok(token) = body.try_into() else { return false };
                 if Endpoint::is_token(&token) {
                     if let Some(moved) = self.endpoint.answered(&token) {
-                        self.has_moved(moved, outside);
+                        self.move_to(moved, ctx);
                     }
                     return true;
                 }
@@ -171,8 +168,8 @@ impl Peer {
             }
             FrameType::Flushed => {
                 let &[generation] = body else { return false };
-                link.reduce.generation(generation);
-                link.recover.iter_mut().for_each(Recover::clear);
+                link.reduce.adopt_generation(generation);
+                link.sender.iter_mut().for_each(Sender::clear);
                 true
             }
             FrameType::Close => {
@@ -180,12 +177,12 @@ impl Peer {
                 true
             }
             FrameType::Neighbour => {
-                outside.tell(self.index, Told::Message(body.to_vec()));
+                ctx.tell(self.index, Told::Message(body.to_vec()));
                 true
             }
             FrameType::Associated => {
                 let &[association] = body else { return false };
-                outside.tell(self.index, Told::Associated(association));
+                ctx.tell(self.index, Told::Associated(association));
                 true
             }
             FrameType::Membership
@@ -193,7 +190,7 @@ impl Peer {
             | FrameType::Heard
             | FrameType::ChunkRequest
             | FrameType::OtherGroup
-            | FrameType::HeardOfOther => self.take_group_control(now, frame_type, body, outside),
+            | FrameType::HeardOfOther => self.take_group_control(now, frame_type, body, ctx),
             FrameType::Padding | FrameType::Probe | FrameType::Lane => true,
             FrameType::Packet
             | FrameType::ReducedCompact

@@ -2,40 +2,37 @@
 //! one.
 //!
 //! A packet that did not fit into the datagram before goes first, then [control] frames, then what
-//! is sent [again], then [packets]. A receipt rides along in the room that they leave, and
+//! is sent [again](retransmit), then [packets]. A receipt rides along in the room that they leave, and
 //! goes alone when nothing else leaves in time; one that found no room goes before the packets of the next
 //! datagram. Packets share a datagram only where its outer header can speak for all of them
-//! ([`crate::encapsulation`]).
+//! ([`crate::path::encapsulation`]).
 
-mod again;
+mod coalesce;
 mod coded;
 mod control;
-mod filling;
-mod heads;
+mod fragments;
 mod natives;
 mod packets;
 mod probe;
+mod retransmit;
 mod shared;
+mod too_large;
 
-pub(crate) use coded::status as recover_status;
-pub use filling::{Begun, Filling};
-pub use heads::Heads;
 pub(crate) use natives::{Native, natives_mac};
-pub use packets::Overflow;
-use packets::Row;
+use packets::PacketBuilder;
 pub(crate) use shared::GroupUnit;
 pub use shared::SHARING_BYTES;
 #[cfg(test)]
 pub(crate) use shared::unit_number;
 
-use crate::encapsulation::OuterClass;
+use crate::arq::nack::{Arrival, Recipient};
+use crate::context::Context;
+use crate::elimination::reduce::Shape;
 use crate::group::Member;
-use crate::link::Link;
-use crate::node::Outside;
+use crate::link::{Link, Overflow, Partial};
+use crate::path::encapsulation::OuterClass;
 use crate::peer::Peer;
-use crate::reduce::Shape;
-use crate::repair::{Arrival, Recipient};
-use crate::seal::Seal;
+use crate::session::seal::Seal;
 use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
@@ -60,7 +57,7 @@ pub(crate) struct Packed {
 
 /// The messages to the peer that are due, beside packets.
 #[derive(Default)]
-struct Due {
+struct PendingControl {
     lane: usize,
     /// There is something that is not for the group to hear.
     control: bool,
@@ -74,27 +71,22 @@ struct Due {
 impl Peer {
     /// Writes the next datagram for the peer into `out`, header and plaintext; `None` if there is nothing to
     /// send.
-    pub(crate) fn pack(
-        &mut self,
-        now: Duration,
-        outside: &mut Outside<'_>,
-        out: &mut Vec<u8>,
-    ) -> Option<Packed> {
+    pub(crate) fn pack(&mut self, now: Duration, ctx: &mut Context, out: &mut Vec<u8>) -> Option<Packed> {
         self.sessions.sending(now)?;
         if let Some(probe) = self.pack_probe(now, out) {
             return Some(probe);
         }
-        self.take_out_too_large(now, outside);
-        if let Some(begun) = self.link.as_mut().and_then(|link| link.begun.take()) {
-            return self.go_on(now, begun, outside, out);
+        self.take_out_too_large(now, ctx);
+        if let Some(partial) = self.link.as_mut().and_then(|link| link.partial.take()) {
+            return self.go_on(now, partial, ctx, out);
         }
         let mut due = self.due(now)?;
         // a packet that takes a receipt along would share no frame with another's
-        due.control |= due.receipt && outside.coding.is_some();
-        if let Some((packed, _)) = self.pack_shared(now, (&due, false), outside, out) {
+        due.control |= due.receipt && ctx.coding.is_some();
+        if let Some((packed, _)) = self.pack_shared(now, (&due, false), ctx, out) {
             return Some(packed);
         }
-        let is_shared = self.is_shared(outside);
+        let is_shared = self.is_shared(ctx);
         let lane_bytes = self.lane_bytes();
         let session = self.sessions.sending(now)?;
         let link = self.link.as_mut()?;
@@ -105,14 +97,14 @@ impl Peer {
         let waits = |overflow: &Overflow| due.alone || is_shared && overflow.is_shared();
         let overflow = link.overflow.take_if(|overflow| !waits(overflow));
         let overflow = overflow.filter(|overflow| overflow.fits(limit - lane_bytes));
-        let first = link.begin_datagram(now, overflow.as_ref(), outside.processor_is_short);
+        let first = link.begin_datagram(now, overflow.as_ref(), ctx.processor_is_short);
         frame::emit_sequence(first, out);
         if let port @ 1.. = self.lanes.source_port(due.lane) {
             frame::emit(FrameType::Lane, &[port as u8], out);
         }
-        let class = OuterClass::new(outside.config.copies_dscp);
+        let class = OuterClass::new(ctx.config.copies_dscp);
         let (lane, session) = (due.lane, session_id);
-        let mut row = Row {
+        let mut builder = PacketBuilder {
             first: Some(first),
             session,
             mac: &mac,
@@ -127,34 +119,34 @@ impl Peer {
             form: None,
         };
         if let Some(overflow) = overflow {
-            self.write_overflow(&mut row, overflow, outside, out);
+            self.write_overflow(&mut builder, overflow, ctx, out);
         }
         self.write_control(now, &due, out);
         self.write_letters(limit, out);
         self.write_notices(now, limit, out);
-        self.write_group_control(now, outside, out);
+        self.write_group_control(now, ctx, out);
         if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
         let full = due.alone
-            || self.write_coded(now, &mut row, out)
-            || self.write_replies(&mut row, out)
-            || self.write_again(now, &mut row, out);
+            || self.write_coded(now, &mut builder, out)
+            || self.write_replies(&mut builder, out)
+            || self.write_retransmissions(now, &mut builder, out);
         if !full {
             // what can be shared goes without control beside it
             let no_packets = is_shared && due.control;
-            let last = if no_packets { None } else { self.write_packets(now, &mut row, None, outside, out) };
-            if !due.control && !due.receipt && self.waits_to_be_filled(now, &row, out.len()) {
-                let Row { first: free, lane, session, class, packets, .. } = row;
-                let plaintext = std::mem::replace(out, outside.deliveries.buffer());
-                let begun = Begun { seal, plaintext, first, free, lane, session, class, packets, last };
-                self.link.as_mut()?.begun = Some(begun);
+            let last = if no_packets { None } else { self.write_packets(now, &mut builder, None, ctx, out) };
+            if !due.control && !due.receipt && self.waits_to_be_filled(now, &builder, out.len()) {
+                let PacketBuilder { first: free, lane, session, class, packets, .. } = builder;
+                let plaintext = std::mem::replace(out, ctx.deliveries.buffer());
+                let partial = Partial { seal, plaintext, first, free, lane, session, class, packets, last };
+                self.link.as_mut()?.partial = Some(partial);
                 return None;
             }
             self.write_receipt(now, due.receipt, last, limit, out);
         }
-        self.has_left(now, first, out.len() + TAG_BYTES, due.lane);
-        Some(Packed { seal, class: row.class.octet(), lane: due.lane })
+        self.finish_datagram(now, first, out.len() + TAG_BYTES, due.lane);
+        Some(Packed { seal, class: builder.class.octet(), lane: due.lane })
     }
 
     /// Goes on with a datagram that waited to be filled. It leaves as it is where something else is to be
@@ -162,20 +154,20 @@ impl Peer {
     fn go_on(
         &mut self,
         now: Duration,
-        mut begun: Begun,
-        outside: &mut Outside<'_>,
+        mut partial: Partial,
+        ctx: &mut Context,
         out: &mut Vec<u8>,
     ) -> Option<Packed> {
-        std::mem::swap(out, &mut begun.plaintext);
+        std::mem::swap(out, &mut partial.plaintext);
         let limit = self.path.limit() - TAG_BYTES;
         let lane_bytes = self.lane_bytes();
-        let mac = self.sessions.by_id(begun.session).map(|session| session.send_mac.clone());
+        let mac = self.sessions.by_id(partial.session).map(|session| session.send_mac.clone());
         // under keys that are gone nothing is added, nor to what has become too large
         if let Some(mac) = mac.filter(|_| out.len() < limit) {
-            let Begun { free: first, lane, session, class, packets, .. } = begun;
+            let Partial { free: first, lane, session, class, packets, .. } = partial;
             let (is_shared, ends_whole, is_native, form) = (false, false, false, None);
             let mac = &mac;
-            let mut row = Row {
+            let mut builder = PacketBuilder {
                 first,
                 session,
                 mac,
@@ -190,32 +182,33 @@ impl Peer {
                 form,
             };
             if self.is_quiet(now) {
-                begun.last = self.write_packets(now, &mut row, begun.last, outside, out);
-                (begun.free, begun.class, begun.packets) = (row.first, row.class, row.packets);
-                if self.waits_to_be_filled(now, &row, out.len()) {
-                    std::mem::swap(out, &mut begun.plaintext);
-                    self.link.as_mut()?.begun = Some(begun);
+                partial.last = self.write_packets(now, &mut builder, partial.last, ctx, out);
+                (partial.free, partial.class, partial.packets) =
+                    (builder.first, builder.class, builder.packets);
+                if self.waits_to_be_filled(now, &builder, out.len()) {
+                    std::mem::swap(out, &mut partial.plaintext);
+                    self.link.as_mut()?.partial = Some(partial);
                     return None;
                 }
             }
             let is_due = self.link.as_ref().and_then(Link::receipt_at).is_some_and(|at| at <= now);
-            self.write_receipt(now, is_due, begun.last, limit, out);
+            self.write_receipt(now, is_due, partial.last, limit, out);
         }
-        outside.deliveries.recycle(begun.plaintext);
-        self.has_left(now, begun.first, out.len() + TAG_BYTES, begun.lane);
-        Some(Packed { seal: begun.seal, class: begun.class.octet(), lane: begun.lane })
+        ctx.deliveries.recycle(partial.plaintext);
+        self.finish_datagram(now, partial.first, out.len() + TAG_BYTES, partial.lane);
+        Some(Packed { seal: partial.seal, class: partial.class.octet(), lane: partial.lane })
     }
 
     /// A datagram of so many bytes with packets from `first` on has been written.
-    fn has_left(&mut self, now: Duration, first: u64, bytes: usize, lane: usize) {
+    fn finish_datagram(&mut self, now: Duration, first: u64, bytes: usize, lane: usize) {
         if let Some(link) = &mut self.link
-            && let Some(recover) = &mut link.recover
+            && let Some(sender) = &mut link.sender
             && let Some(srtt) = link.outstanding.srtt()
         {
-            recover.rearm(now, srtt);
+            sender.rearm(now, srtt);
         }
-        if let Some(Link { filling: Some(filling), .. }) = &mut self.link {
-            filling.has_left();
+        if let Some(Link { coalescer: Some(coalescer), .. }) = &mut self.link {
+            coalescer.finish();
         }
         self.path.sent(now, first, bytes);
         self.sent(now, lane);
@@ -231,29 +224,29 @@ impl Peer {
         (session, mac): (u32, &PacketMac),
         ecn: u8,
         body: &[u8],
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> bool {
         if frame_type == FrameType::Shared {
-            return self.take_shared(now, sequence, (session, mac), ecn, body, outside);
+            return self.take_shared(now, sequence, (session, mac), ecn, body, ctx);
         }
         if frame_type == FrameType::Coded {
             self.link.iter_mut().for_each(|link| link.received.hold(sequence)); // no packet travels under it
-            let understood = self.take_coded(now, body, ecn, outside);
-            self.release(now, sequence, None, outside);
+            let understood = self.take_coded(now, body, ecn, ctx);
+            self.deliver_in_order(now, sequence, None, ctx);
             return understood;
         }
         let to = Recipient::EndHosts { ecn };
         match Shape::of(frame_type) {
             Some(shape) => {
                 let arrival = Arrival { sequence, shape, body, session, to };
-                self.take_reduced(now, &arrival, mac, outside)
+                self.take_reduced(now, &arrival, mac, ctx)
             }
-            None => self.take_plain(now, sequence, body, to, outside),
+            None => self.take_plain(now, sequence, body, to, ctx),
         }
     }
 
     /// The due messages; `None` without any and without a waiting packet.
-    fn due(&mut self, now: Duration) -> Option<Due> {
+    fn due(&mut self, now: Duration) -> Option<PendingControl> {
         // the rest of the earlier datagram stays on its lane; a ping keeps a lane open; else packets choose
         let first_pings = self.ping_at.is_some_and(|at| at <= now);
         let alone = first_pings && self.path.is_probing();
@@ -263,13 +256,13 @@ impl Peer {
         let lane = left_over.or(pinging).unwrap_or_else(|| self.next_lane(now));
         let link = self.link.as_mut()?;
         let retry = link.retry_after();
-        let mut due = Due {
+        let mut due = PendingControl {
             lane,
             control: false,
             ping: pinging.is_some_and(|port| port == self.lanes.source_port(lane)),
             alone,
             receipt: link.receipt_at().is_some_and(|at| at <= now),
-            asked: link.repair.as_mut().map_or(Vec::new(), |repair| repair.ask(now, retry, MAX_SEQUENCES)),
+            asked: link.nack.as_mut().map_or(Vec::new(), |nack| nack.ask(now, retry, MAX_SEQUENCES)),
         };
         due.control = due.ping
             || !due.asked.is_empty()
@@ -312,7 +305,7 @@ impl Peer {
         mac: &PacketMac,
         ecn: u8,
         mut plaintext: &[u8],
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) {
         let Some(link) = &mut self.link else { return };
         let Ok(truncated) = frame::parse_sequence(&mut plaintext) else {
@@ -328,12 +321,14 @@ impl Peer {
         }
         let first = link.received.widen(truncated);
         let mut next = first;
-        let cut = first.checked_sub(1).filter(|_| heads::begins_with_tail(plaintext));
+        let cut = first.checked_sub(1).filter(|_| fragments::begins_with_tail(plaintext));
         link.received.reach(now, cut.unwrap_or(first));
         let is_plain = link.is_plain;
+        let mut all_understood = true;
         for frame in Frames::new(plaintext) {
             let Ok(Frame { frame_type, body }) = frame else {
                 self.counters.bad_frames += 1;
+                all_understood = false;
                 break;
             };
             // frames of another version than the session's are unknown, like those of no version
@@ -350,40 +345,42 @@ impl Peer {
             let mut take = |peer: &mut Self, sequence, body: &[u8]| match shape {
                 Some(shape) => {
                     let arrival = Arrival { sequence, shape, body, session, to };
-                    peer.take_reduced(now, &arrival, mac, outside)
+                    peer.take_reduced(now, &arrival, mac, ctx)
                 }
-                None => peer.take_plain(now, sequence, body, to, outside),
+                None => peer.take_plain(now, sequence, body, to, ctx),
             };
             let understood = match frame_type {
-                Some(FrameType::Shared) => {
-                    self.take_shared(now, sequence, (session, mac), ecn, body, outside)
-                }
-                Some(FrameType::ChunkReply) => self.take_chunk_reply(now, body, outside),
-                Some(FrameType::Coded) => self.take_coded(now, body, ecn, outside),
-                Some(FrameType::Notice) => self.take_notice(now, body, outside),
+                Some(FrameType::Shared) => self.take_shared(now, sequence, (session, mac), ecn, body, ctx),
+                Some(FrameType::ChunkReply) => self.take_chunk_reply(now, body, ctx),
+                Some(FrameType::Coded) => self.take_coded(now, body, ecn, ctx),
+                Some(FrameType::Notice) => self.take_notice(now, body, ctx),
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
-                Some(frame_type) if frame_type.is_again() => self.take_again(now, body, take),
-                Some(FrameType::Reply) => self.take_reply(now, body, to, outside),
+                Some(frame_type) if frame_type.is_again() => self.take_retransmission(now, body, take),
+                Some(FrameType::Reply) => self.take_reply(now, body, to, ctx),
                 Some(FrameType::Head) => {
                     next += 1; // it arrives with its tail
-                    self.take_head(sequence, session, ecn, body, outside)
+                    self.take_head(sequence, session, ecn, body, ctx)
                 }
                 Some(FrameType::Tail) => {
-                    cut.is_some_and(|cut| self.take_tail(now, cut, (session, mac), ecn, body, outside))
+                    cut.is_some_and(|cut| self.take_tail(now, cut, (session, mac), ecn, body, ctx))
                 }
-                Some(other) => self.take_control(now, other, body, outside),
+                Some(other) => self.take_control(now, other, body, ctx),
                 None => true,
             };
             if !understood {
                 self.counters.bad_frames += 1;
             }
+            // a frame of an unknown type may be a packet
+            all_understood &= understood && frame_type.is_some();
         }
         if next == first {
             if let Some(link) = &mut self.link {
                 link.received.arrive(now, first);
-                link.received.hold(first); // nothing of it is missing
+                if all_understood {
+                    link.received.hold(first);
+                }
             }
-            self.release(now, first, None, outside);
+            self.deliver_in_order(now, first, None, ctx);
         }
     }
 }

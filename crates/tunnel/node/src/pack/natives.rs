@@ -1,14 +1,14 @@
 //! Natives that share a frame: one written as if it were alone, and one taken out of a frame with others
-//! ([`crate::coding`]).
+//! ([`crate::group::coding`]).
 
 use super::shared::unit_number;
-use super::{Due, GroupUnit, Packed};
-use crate::coding::Form;
-use crate::group::Reached;
+use super::{GroupUnit, Packed, PendingControl};
+use crate::context::Context;
+use crate::group::coding::Form;
 use crate::link::Link;
-use crate::node::Outside;
 use crate::peer::Peer;
-use crate::session::Session;
+use crate::session::keyring::ReceiveKind;
+use crate::session::transport::Session;
 use re::mac::PacketMac;
 use recovery::xor;
 use std::time::Duration;
@@ -50,14 +50,14 @@ impl Peer {
         &mut self,
         now: Duration,
         is_its_turn: bool,
-        outside: &Outside<'_>,
+        ctx: &Context,
     ) -> Option<(Name, usize)> {
         self.endpoint.address()?;
         self.sessions.sending(now)?;
         let is_quiet = !is_its_turn || self.is_quiet(now) && !self.path.has_probe();
-        let is_free = is_quiet && !self.closing && self.is_shared(outside);
+        let is_free = is_quiet && !self.closing && self.is_shared(ctx);
         let link = self.link.as_mut().filter(|link| is_free && link.separates)?;
-        let member = link.member.as_ref().filter(|_| link.overflow.is_none() && link.begun.is_none())?;
+        let member = link.member.as_ref().filter(|_| link.overflow.is_none() && link.partial.is_none())?;
         if member.has_replies() {
             return None; // they go with the next packet
         }
@@ -69,10 +69,10 @@ impl Peer {
     pub(crate) fn pack_native(
         &mut self,
         now: Duration,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
         out: &mut Vec<u8>,
     ) -> Option<Native> {
-        let (packed, form) = self.pack_shared(now, (&Due::default(), true), outside, out)?;
+        let (packed, form) = self.pack_shared(now, (&PendingControl::default(), true), ctx, out)?;
         let session = self.sessions.sending(now)?;
         let (mac, version) = (session.send_mac.clone(), session.version);
         Some(Native { packed, form, sequence: self.link.as_ref()?.outstanding.last()?, mac, version })
@@ -85,7 +85,7 @@ impl Peer {
         unit: &GroupUnit,
         (member, mac): (u8, [u8; PACKET_MAC_BYTES]),
         plaintext: &[u8],
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) {
         let &GroupUnit { way, key_id, counter, ecn, .. } = unit;
         let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return };
@@ -96,15 +96,16 @@ impl Peer {
         };
         let found = natives.components().enumerate().find(|(_, component)| component.member == own_member);
         // the addressee's comes by the socket, the others' by the ear: each once
-        let Some((place, own)) = found.filter(|(place, _)| (*place == 0) == (way == Reached::Sent)) else {
-            self.counters.overheard_datagrams += u64::from(way == Reached::Overheard);
+        let Some((place, own)) = found.filter(|(place, _)| (*place == 0) == (way == ReceiveKind::Sent))
+        else {
+            self.counters.overheard_datagrams += u64::from(way == ReceiveKind::Overheard);
             return;
         };
-        let mut proven = outside.deliveries.buffer();
+        let mut proven = ctx.deliveries.buffer();
         proven.extend_from_slice(natives.proven);
         let literals_at = proven.len();
         proven.extend_from_slice(natives.xor);
-        let coding = outside.coding.as_deref();
+        let coding = ctx.coding.as_ref();
         let mut take_out = |other: &Component<'_>| -> Option<()> {
             let native = coding?.native(self.index, own_member, &other.name)?;
             take_out(other, native, &mut proven[literals_at..])
@@ -121,7 +122,7 @@ impl Peer {
             self.counters.natives_undecodable += 1;
             return;
         };
-        if way == Reached::Sent {
+        if way == ReceiveKind::Sent {
             listener.prove(key_id, counter);
         }
         let sequence = received.widen(own.sequence);
@@ -131,7 +132,7 @@ impl Peer {
         received.reach(now, sequence);
         received.arrive(now, sequence);
         self.counters.natives_decoded += 1;
-        let mut rest = outside.deliveries.buffer();
+        let mut rest = ctx.deliveries.buffer();
         match own.removed {
             Some(removed) => rest.extend_from_slice(removed.shim),
             None => Slots { slot_bits, mac: None, runs: &[], slots: &[] }.emit(&mut rest),
@@ -139,12 +140,12 @@ impl Peer {
         rest.extend_from_slice(&proven[literals_at..]);
         let Component { number, frame_type, front, .. } = own;
         let shared = Shared { number, frame_type, is_compressed: false, front, rest: &rest };
-        if !self.take_expanded(now, sequence, (session, &mac), ecn, &shared, outside) {
+        if !self.take_expanded(now, sequence, (session, &mac), ecn, &shared, ctx) {
             self.counters.bad_frames += 1;
         }
-        outside.deliveries.recycle(rest);
-        outside.deliveries.recycle(proven);
-        self.has_proven(now, unit, outside);
+        ctx.deliveries.recycle(rest);
+        ctx.deliveries.recycle(proven);
+        self.has_proven(now, unit, ctx);
     }
 }
 

@@ -1,15 +1,15 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
 use super::{AROUND_FRAMES, shared};
-use crate::coding::{Form, native};
-use crate::ecn;
-use crate::encapsulation::{self, OuterClass};
+use crate::arq::nack::{Arrival, Nack, Recipient};
+use crate::context::Context;
+use crate::elimination::reduce::{NotRestored, Written};
 use crate::event::{Event, Outcome, SentPacket};
-use crate::link::Link;
-use crate::node::Outside;
+use crate::group::coding::{Form, native};
+use crate::link::{Link, Overflow};
+use crate::path::ecn;
+use crate::path::encapsulation::{self, OuterClass};
 use crate::peer::Peer;
-use crate::reduce::{NotRestored, Written};
-use crate::repair::{Arrival, Recipient, Repair};
 use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
@@ -23,7 +23,7 @@ const LEAST_ROOM_TO_CUT: usize = 64;
 const LEAST_ROOM_FOR_A_PIECE: usize = 4;
 
 /// The packets of one datagram, while it is written.
-pub(super) struct Row<'a> {
+pub(super) struct PacketBuilder<'a> {
     /// The link sequence of the first packet, until one has it.
     pub first: Option<u64>,
     /// The session, by our id.
@@ -51,32 +51,32 @@ pub(super) struct Row<'a> {
     pub form: Option<Form>,
 }
 
-impl Row<'_> {
+impl PacketBuilder<'_> {
     fn least_room_to_cut(&self) -> usize {
         if self.packets > 1 { LEAST_ROOM_FOR_A_PIECE } else { LEAST_ROOM_TO_CUT }
+    }
+
+    /// The rest of a frame that is no packet's, of which so many bytes are on their way.
+    pub(super) fn rest_of(
+        &self,
+        sequence: u64,
+        class: u8,
+        (frame_type, body): (FrameType, Vec<u8>),
+        gone_bytes: usize,
+    ) -> Overflow {
+        let &PacketBuilder { lane, session, .. } = self;
+        Overflow { sequence, lane, session, class, frame_type, body, gone_bytes, packet: Vec::new() }
+    }
+
+    /// Whether nothing is in the datagram yet.
+    pub fn is_empty(&self, out: &[u8]) -> bool {
+        out.len() + TAG_BYTES <= AROUND_FRAMES + self.lane_bytes
     }
 
     /// Whether there is room for a piece of what no datagram has room for.
     pub fn has_room_to_cut(&self, out: &[u8]) -> bool {
         out.len() + LEAST_ROOM_TO_CUT <= self.limit
     }
-}
-
-/// A packet's frame that turned out too long for the datagram it was made for.
-pub struct Overflow {
-    /// The packet's link sequence.
-    pub sequence: u64,
-    /// Lane of its flow.
-    pub lane: usize,
-    /// By whose MAC its bytes can be proven.
-    session: u32,
-    /// The packet's traffic class.
-    class: u8,
-    frame_type: FrameType,
-    body: Vec<u8>,
-    /// Bytes of the body that are on their way already.
-    gone_bytes: usize,
-    packet: Vec<u8>,
 }
 
 /// Makes a datagram that has no room for a piece of a packet as long as one that had, if there is room to say
@@ -93,56 +93,21 @@ fn fill_up(last: usize, limit: usize, out: &mut Vec<u8>) -> Option<usize> {
     None
 }
 
-impl Overflow {
-    /// The rest of a frame that is no packet's, of which so many bytes are on their way.
-    pub(super) fn rest_of(
-        sequence: u64,
-        row: &Row<'_>,
-        class: u8,
-        (frame_type, body): (FrameType, Vec<u8>),
-        gone_bytes: usize,
-    ) -> Self {
-        let &Row { lane, session, .. } = row;
-        Self { sequence, lane, session, class, frame_type, body, gone_bytes, packet: Vec::new() }
-    }
-
-    /// Link sequence of its datagram, if that is its own. A packet that was cut has travelled under it
-    /// before.
-    pub fn own_sequence(&self) -> Option<u64> {
-        (self.gone_bytes == 0).then_some(self.sequence)
-    }
-
-    /// Whether it was to be shared: then its session is a group's key.
-    pub fn is_shared(&self) -> bool {
-        self.frame_type == FrameType::Shared
-    }
-
-    /// Whether it fits into a datagram with so many bytes for header and plaintext. If it does not, the path
-    /// has become too narrow for it since.
-    pub fn fits(&self, limit: usize) -> bool {
-        let body_bytes = match self.gone_bytes {
-            0 => self.body.len().max(self.packet.len()),
-            gone_bytes => self.body.len() - gone_bytes,
-        };
-        AROUND_FRAMES - TAG_BYTES + 1 + frame::MAX_LENGTH_BYTES + body_bytes <= limit
-    }
-}
-
 impl Peer {
     /// The packet that did not fit into the datagram before.
     pub(super) fn write_overflow(
         &mut self,
-        row: &mut Row<'_>,
+        builder: &mut PacketBuilder<'_>,
         overflow: Overflow,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
         out: &mut Vec<u8>,
     ) {
-        let is_admitted = row.class.admit(overflow.class);
+        let is_admitted = builder.class.admit(overflow.class);
         debug_assert!(is_admitted, "nothing is in the datagram yet");
-        let is_ours = overflow.session == row.session;
-        row.packets += 1;
+        let is_ours = overflow.session == builder.session;
+        builder.packets += 1;
         if overflow.gone_bytes == 0 {
-            row.first = None;
+            builder.first = None;
             // the frame's MAC may be the earlier session's
             let (frame_type, body) = match is_ours {
                 true => (overflow.frame_type, &overflow.body),
@@ -152,7 +117,7 @@ impl Peer {
         } else if is_ours {
             frame::emit(FrameType::Tail, &overflow.body[overflow.gone_bytes..], out);
         } // and else it is as good as lost
-        outside.deliveries.recycle(overflow.body);
+        ctx.deliveries.recycle(overflow.body);
         self.queue.recycle(overflow.packet);
     }
 
@@ -161,35 +126,36 @@ impl Peer {
     pub(super) fn write_packets(
         &mut self,
         now: Duration,
-        row: &mut Row<'_>,
+        builder: &mut PacketBuilder<'_>,
         mut last: Option<usize>,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
         out: &mut Vec<u8>,
     ) -> Option<usize> {
-        let packs = outside.config.shorten.packing && !row.is_native;
+        let packs = ctx.config.shorten.packing && !builder.is_native;
         loop {
-            if self.lanes.count() > 1 && self.next_lane(now) != row.lane {
+            if self.lanes.count() > 1 && self.next_lane(now) != builder.lane {
                 return last; // its turn comes in a datagram on its own lane
             }
             let Some(link) = &mut self.link else { return last };
             let Some(packet) = self.queue.peek(now) else { return last };
             let packet_bytes = packet.len();
             // the frame before, once it is not the last any more, says its length
-            let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES) + row.around_packet();
-            let room = row.limit.saturating_sub(taken);
+            let taken = out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES) + builder.around_packet();
+            let room = builder.limit.saturating_sub(taken);
             let fits = packet_bytes < room;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
-            let may_fit = packs && !row.ends_whole && row.first.is_none() && link.usual_frame_bytes <= room;
+            let may_fit =
+                packs && !builder.ends_whole && builder.first.is_none() && link.usual_frame_bytes <= room;
             // nothing shares a frame with the rest of a packet
-            let is_coded = row.is_shared && outside.coding.is_some();
-            let cuts = packs && !row.ends_whole && !is_coded && link.cuts();
-            let may_be_cut = cuts && room >= row.least_room_to_cut();
-            if !row.class.admit(ecn::traffic_class(packet)) {
+            let is_coded = builder.is_shared && ctx.coding.is_some();
+            let cuts = packs && !builder.ends_whole && !is_coded && link.cuts();
+            let may_be_cut = cuts && room >= builder.least_room_to_cut();
+            if !builder.class.admit(ecn::traffic_class(packet)) {
                 return last;
             }
             if !fits && !may_fit && !may_be_cut {
-                if cuts && row.packets > 1 {
-                    last = last.and_then(|last| fill_up(last, row.limit, out));
+                if cuts && builder.packets > 1 {
+                    last = last.and_then(|last| fill_up(last, builder.limit, out));
                 }
                 return last;
             }
@@ -202,40 +168,41 @@ impl Peer {
             if let Some(start) = last {
                 frame::give_length(start, out);
             }
-            let sequence = row.first.take().unwrap_or_else(|| link.outstanding.send(now));
+            let sequence = builder.first.take().unwrap_or_else(|| link.outstanding.send(now));
             let start = out.len();
-            row.packets += 1;
-            let mut written = link.reduce.write(sequence, &packet, &inner, row.mac, out);
+            builder.packets += 1;
+            let mut written = link.reduce.write(sequence, &packet, &inner, builder.mac, out);
             link.path_delay.leaves(now, &inner.flow, &packet);
             link.note_segment(now, &packet, &inner, is_repair);
-            if let Some(coding) = outside.coding.as_deref_mut().filter(|_| link.tells_of_natives) {
+            if let Some(coding) = ctx.coding.as_mut().filter(|_| link.tells_of_natives) {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
             let repairs_losses = link.repairs_losses();
-            if let Some(recover) = link.recover.as_mut().filter(|_| repairs_losses) {
-                recover.keep(now, sequence, written.frame_type, inner.traffic_class, &out[start + 1..]);
+            if let Some(sender) = link.sender.as_mut().filter(|_| repairs_losses) {
+                let frame = (builder.session, written.frame_type, &out[start + 1..]);
+                sender.keep(now, sequence, frame, inner.traffic_class);
                 if written.reduced {
-                    link.reduce.references().iter().for_each(|&sequence| recover.refers_to(sequence));
+                    link.reduce.references().iter().for_each(|&sequence| sender.refers_to(sequence));
                 }
             }
-            if row.is_shared
-                && let (Some(member), Some(sharing)) = (&mut link.member, outside.sharing.as_deref_mut())
+            if builder.is_shared
+                && let (Some(member), Some(sharing)) = (&mut link.member, ctx.sharing.as_mut())
             {
                 let (whole, both) = ((sequence, start), (member, sharing));
-                let heard = outside.config.mesh.is_one().then_some(&mut *outside.shared);
-                let form = row.is_native.then_some(&mut row.form);
-                shared::share(now, both, (heard, form), whole, &mut written, outside.deliveries, out);
+                let heard = ctx.config.mesh.is_one().then_some(&mut ctx.shared);
+                let form = builder.is_native.then_some(&mut builder.form);
+                shared::share(now, both, (heard, form), whole, &mut written, &mut ctx.deliveries, out);
             }
             link.usual_frame_bytes = written.frame_bytes;
-            self.count_packet(sequence, &inner, &written, outside);
-            self.note_ratio(now, &inner, &written, outside);
+            self.count_packet(sequence, &inner, &written, ctx);
+            self.note_ratio(now, &inner, &written, ctx);
             self.unanswered_since.get_or_insert(now);
-            if out.len() > row.limit {
+            if out.len() > builder.limit {
                 let frame = (sequence, written.frame_type);
-                self.overflow(row, frame, start, may_be_cut, packet, outside, out);
+                self.overflow(builder, frame, start, may_be_cut, packet, ctx, out);
                 return None;
             }
-            self.counters.packed_packets += u64::from(row.packets > 1);
+            self.counters.packed_packets += u64::from(builder.packets > 1);
             self.queue.recycle(packet);
             last = Some(start);
             if !packs {
@@ -249,33 +216,33 @@ impl Peer {
     #[expect(clippy::too_many_arguments, reason = "the frame, its packet, and where it stands")]
     fn overflow(
         &mut self,
-        row: &Row<'_>,
+        builder: &PacketBuilder<'_>,
         (sequence, frame_type): (u64, FrameType),
         start: usize,
         may_be_cut: bool,
         packet: Vec<u8>,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
         out: &mut Vec<u8>,
     ) {
         let Some(link) = &mut self.link else { return };
-        let mut body = outside.deliveries.buffer();
+        let mut body = ctx.deliveries.buffer();
         body.extend_from_slice(&out[start + 1..]);
         let gone_bytes = if may_be_cut {
-            frame::cut(start, row.limit, out)
+            frame::cut(start, builder.limit, out)
         } else {
             out.truncate(start);
             0
         };
-        let (session, lane, class) = (row.session, row.lane, ecn::traffic_class(&packet));
+        let (session, lane, class) = (builder.session, builder.lane, ecn::traffic_class(&packet));
         link.overflow =
             Some(Overflow { sequence, lane, session, class, frame_type, body, gone_bytes, packet });
     }
 
-    fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
+    fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, ctx: &mut Context) {
         let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, chunk_bytes, .. } = written;
         self.counters.shared_packets += u64::from(written.frame_type == FrameType::Shared);
         self.counters.overheard_removed_bytes += chunk_bytes as u64;
-        if let Some(sharing) = outside.sharing.as_deref().filter(|_| chunk_bytes > 0) {
+        if let Some(sharing) = ctx.sharing.as_ref().filter(|_| chunk_bytes > 0) {
             self.counters.air_saved_nanoseconds += sharing.air_nanoseconds(self.index as u8, chunk_bytes);
         }
         self.counters.inner_sent_packets += 1;
@@ -286,9 +253,9 @@ impl Peer {
             self.counters.removed_bytes += (packet_bytes + 1).saturating_sub(reduced_bytes) as u64;
         }
         self.counters.shortened_bytes += shortened_bytes as u64;
-        if outside.config.trace {
+        if ctx.config.trace {
             let references = self.link.as_ref().filter(|_| reduced).map(|link| link.reduce.references());
-            outside.events.push(Event::Sent(SentPacket {
+            ctx.events.push(Event::Sent(SentPacket {
                 peer: self.index,
                 sequence,
                 flow: inner.flow,
@@ -302,15 +269,15 @@ impl Peer {
     }
 
     /// Tells what a boosted sender must know.
-    fn note_ratio(&mut self, now: Duration, inner: &Inner, written: &Written, outside: &mut Outside<'_>) {
+    fn note_ratio(&mut self, now: Duration, inner: &Inner, written: &Written, ctx: &mut Context) {
         let &Written { packet_bytes, frame_bytes, .. } = written;
         let is_bulk = self.is_bulk(packet_bytes);
-        let Some(Link { filling: Some(filling), .. }) = &mut self.link else { return };
+        let Some(Link { coalescer: Some(coalescer), .. }) = &mut self.link else { return };
         if !is_bulk {
-            filling.hurry();
+            coalescer.hurry();
         }
         if let Some(ratio) = self.ratios.leaves(now, inner, packet_bytes, frame_bytes) {
-            outside.events.push(Event::Ratio { flow: inner.flow, ratio });
+            ctx.events.push(Event::Ratio { flow: inner.flow, ratio });
         }
     }
 
@@ -321,15 +288,15 @@ impl Peer {
         sequence: u64,
         packet: &[u8],
         to: Recipient,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
         link.received.want_receipt(now, packet.len());
-        let mut buffer = outside.deliveries.buffer();
+        let mut buffer = ctx.deliveries.buffer();
         buffer.extend_from_slice(packet);
-        let was_parked = link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
-        self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
-        self.restore_dependents(now, sequence, outside);
+        let was_parked = link.nack.as_mut().and_then(|nack| nack.remove_held(sequence)).is_some();
+        self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, ctx);
+        self.restore_dependents(now, sequence, ctx);
         true
     }
 
@@ -339,23 +306,22 @@ impl Peer {
         now: Duration,
         arrival: &Arrival<'_>,
         mac: &PacketMac,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
         let &Arrival { sequence, shape, body, to, .. } = arrival;
         link.received.want_receipt(now, body.len());
         self.counters.reduced_received_packets += 1;
-        let mut buffer = outside.deliveries.buffer();
+        let mut buffer = ctx.deliveries.buffer();
         match link.restore.restore(sequence, shape, body, mac, &mut buffer) {
             Ok(()) => {
-                let was_parked =
-                    link.repair.as_mut().and_then(|repair| repair.remove_held(sequence)).is_some();
-                self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, outside);
-                self.restore_dependents(now, sequence, outside);
+                let was_parked = link.nack.as_mut().and_then(|nack| nack.remove_held(sequence)).is_some();
+                self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, ctx);
+                self.restore_dependents(now, sequence, ctx);
                 true
             }
             Err(why) => {
-                outside.deliveries.recycle(buffer);
+                ctx.deliveries.recycle(buffer);
                 self.counters.missed += 1;
                 link.received.miss(now);
                 match why {
@@ -364,16 +330,16 @@ impl Peer {
                     NotRestored::WrongBytes => self.counters.missed_wrong_bytes += 1,
                     NotRestored::Absent(_) => self.counters.missed_absent += 1,
                 }
-                let outcome = match link.repair.as_mut().filter(|repair| repair.helps(&why)) {
-                    Some(repair) => {
+                let outcome = match link.nack.as_mut().filter(|nack| nack.helps(&why)) {
+                    Some(nack) => {
                         link.received.park(sequence);
-                        let evicted = repair.hold(now, arrival, why.absent());
+                        let evicted = nack.hold(now, arrival, why.absent());
                         evicted.into_iter().for_each(|sequence| link.received.unpark(sequence));
                         Outcome::Held
                     }
                     None => Outcome::Undecodable,
                 };
-                self.arrived(sequence, outcome, outside);
+                self.arrived(sequence, outcome, ctx);
                 true
             }
         }
@@ -381,31 +347,31 @@ impl Peer {
 
     /// Tries the held packets again, oldest first: their references have come as `sequence`, or come with one
     /// of the others.
-    pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, outside: &mut Outside<'_>) {
+    pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, ctx: &mut Context) {
         let Some(link) = &self.link else { return };
-        if link.repair.as_ref().is_none_or(Repair::is_empty) {
+        if link.nack.as_ref().is_none_or(Nack::is_empty) {
             return;
         }
         let mut from = link.restore.dependents_from(sequence);
         let mut came = vec![sequence];
         while let Some(link) = &mut self.link
-            && let Some(repair) = &mut link.repair
-            && let Some((sequence, held)) = repair.take_dependent(from, &came)
+            && let Some(nack) = &mut link.nack
+            && let Some((sequence, held)) = nack.take_dependent(from, &came)
         {
             from = sequence + 1;
             let Some(session) = self.sessions.by_id(held.session) else {
                 link.received.unpark(sequence);
                 continue;
             };
-            let mut buffer = outside.deliveries.buffer();
+            let mut buffer = ctx.deliveries.buffer();
             match link.restore.restore(sequence, held.shape, &held.body, &session.receive_mac, &mut buffer) {
                 Ok(()) => {
                     came.push(sequence);
-                    self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, outside);
+                    self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, ctx);
                 }
                 Err(why) => {
-                    outside.deliveries.recycle(buffer);
-                    repair.put_back(now, sequence, held, why.absent());
+                    ctx.deliveries.recycle(buffer);
+                    nack.put_back(now, sequence, held, why.absent());
                 }
             }
         }
@@ -419,12 +385,12 @@ impl Peer {
         mut packet: Vec<u8>,
         outcome: Outcome,
         to: Recipient,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) {
         let Some(link) = &mut self.link else { return };
         let Ok(inner) = Inner::parse(&packet) else {
             self.counters.bad_frames += 1;
-            outside.deliveries.recycle(packet);
+            ctx.deliveries.recycle(packet);
             return;
         };
         link.restore.store(sequence, &packet, &inner);
@@ -434,22 +400,22 @@ impl Peer {
             self.counters.repaired += 1;
         }
         let Recipient::EndHosts { ecn } = to else {
-            outside.deliveries.recycle(packet);
-            return self.release(now, sequence, None, outside);
+            ctx.deliveries.recycle(packet);
+            return self.deliver_in_order(now, sequence, None, ctx);
         };
-        if !outside.may_come(inner.flow.source, self.index) {
+        if !ctx.may_come(inner.flow.source, self.index) {
             self.counters.wrong_source += 1;
-            outside.deliveries.recycle(packet);
-            return self.release(now, sequence, None, outside);
+            ctx.deliveries.recycle(packet);
+            return self.deliver_in_order(now, sequence, None, ctx);
         }
         // only now: the store holds the bytes of the sender's store, and the MAC covers the sent header
         if !self.take_mark(&mut packet, ecn) {
-            outside.deliveries.recycle(packet);
-            return self.release(now, sequence, None, outside);
+            ctx.deliveries.recycle(packet);
+            return self.deliver_in_order(now, sequence, None, ctx);
         }
-        self.arrived(sequence, outcome, outside);
-        let packet = self.hand_on(now, packet, &inner, outside);
-        self.release(now, sequence, packet, outside);
+        self.arrived(sequence, outcome, ctx);
+        let packet = self.hand_on(now, packet, &inner, ctx);
+        self.deliver_in_order(now, sequence, packet, ctx);
     }
 
     /// Tells a packet what its datagram was told on the way. `false`: it is to be dropped.
@@ -463,29 +429,29 @@ impl Peer {
     }
 
     /// Hands a packet on, and what waited for it; in order where the peer repairs its losses.
-    pub(super) fn release(
+    pub(super) fn deliver_in_order(
         &mut self,
         now: Duration,
         sequence: u64,
         packet: Option<Vec<u8>>,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) {
         let counters = &mut self.counters;
         let mut hand_on = |sequence, packet: Vec<u8>| {
             counters.count_delivery(&packet);
-            outside.deliveries.push_sent(sequence, packet);
+            ctx.deliveries.push_sent(sequence, packet);
         };
         let patience = self.link.as_ref().map_or(Duration::ZERO, Link::patience);
-        let Some(Link { release: Some(release), .. }) = &mut self.link else {
+        let Some(Link { reorder: Some(reorder), .. }) = &mut self.link else {
             return packet.into_iter().for_each(|packet| hand_on(sequence, packet));
         };
-        release.arrived(now, sequence, packet, &mut hand_on);
-        release.expire(now, patience, &mut hand_on);
+        reorder.arrived(now, sequence, packet, &mut hand_on);
+        reorder.expire(now, patience, &mut hand_on);
     }
 
-    fn arrived(&mut self, sequence: u64, outcome: Outcome, outside: &mut Outside<'_>) {
-        if outside.config.trace {
-            outside.events.push(Event::Arrived { peer: self.index, sequence, outcome });
+    fn arrived(&mut self, sequence: u64, outcome: Outcome, ctx: &mut Context) {
+        if ctx.config.trace {
+            ctx.events.push(Event::Arrived { peer: self.index, sequence, outcome });
         }
     }
 }

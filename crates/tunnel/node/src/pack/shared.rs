@@ -1,16 +1,17 @@
 //! Units under the group's key: packets whose chunks the group may have overheard ([`crate::group`]).
 
-use super::packets::Row;
-use super::{Due, Overflow, Packed};
-use crate::coding::Form;
+use super::packets::PacketBuilder;
+use super::{Packed, PendingControl};
+use crate::context::Context;
 use crate::deliveries::Deliveries;
-use crate::encapsulation::OuterClass;
-use crate::group::{Listener, Member, Reached, Rest, RestAt, Sharing};
-use crate::link::Link;
-use crate::node::Outside;
+use crate::elimination::reduce::Written;
+use crate::group::coding::Form;
+use crate::group::{Listener, Member, Rest, RestAt, Sharing};
+use crate::link::{Link, Overflow};
+use crate::path::encapsulation::OuterClass;
 use crate::peer::Peer;
-use crate::reduce::Written;
-use crate::session::Session;
+use crate::session::keyring::ReceiveKind;
+use crate::session::transport::Session;
 use overhear::StationId;
 use re::mac::PacketMac;
 use std::net::SocketAddr;
@@ -40,7 +41,7 @@ pub(crate) fn unit_number(version: u8, key_id: u32, counter: u64) -> u64 {
 /// A group's unit as it came.
 pub(crate) struct GroupUnit {
     /// Its way.
-    pub way: Reached,
+    pub way: ReceiveKind,
     /// Id of its key, and its counter there.
     pub key_id: u32,
     pub counter: u64,
@@ -52,7 +53,7 @@ pub(crate) struct GroupUnit {
     pub bytes: usize,
 }
 
-impl Row<'_> {
+impl PacketBuilder<'_> {
     /// Bytes that the next packet's frame may take beyond the packet's own.
     pub(super) fn around_packet(&self) -> usize {
         if self.is_shared { AROUND_SHARED } else { 0 }
@@ -61,9 +62,9 @@ impl Row<'_> {
 
 impl Peer {
     /// Whether what is for the peer is shared with others.
-    pub(super) fn is_shared(&self, outside: &Outside<'_>) -> bool {
+    pub(super) fn is_shared(&self, ctx: &Context) -> bool {
         let Some(Link { member: Some(member), .. }) = &self.link else { return false };
-        outside.sharing.as_ref().is_some_and(|sharing| member.has_key(sharing)) && self.lanes.count() == 1
+        ctx.sharing.as_ref().is_some_and(|sharing| member.has_key(sharing)) && self.lanes.count() == 1
     }
 
     /// Writes the next datagram for a member of the group; `None` if it is to be none, or not to be shared.
@@ -71,11 +72,11 @@ impl Peer {
     pub(super) fn pack_shared(
         &mut self,
         now: Duration,
-        (due, is_native): (&Due, bool),
-        outside: &mut Outside<'_>,
+        (due, is_native): (&PendingControl, bool),
+        ctx: &mut Context,
         out: &mut Vec<u8>,
     ) -> Option<(Packed, Option<Form>)> {
-        if !self.is_shared(outside) {
+        if !self.is_shared(ctx) {
             return None;
         }
         let limit = self.path.limit() - TAG_BYTES;
@@ -91,7 +92,7 @@ impl Peer {
         if !begins {
             return None;
         }
-        let sharing = outside.sharing.as_deref_mut()?;
+        let sharing = ctx.sharing.as_mut()?;
         let key_id = sharing.key_id();
         let (kind, seal) = sharing.next_seal();
         let session = self.sessions.sending(now)?;
@@ -101,10 +102,10 @@ impl Peer {
         out.push(link.member.as_ref()?.id);
         out.extend_from_slice(&[0; FRONT_BYTES - 1]);
         let overflow = link.overflow.take().filter(|overflow| overflow.fits(limit));
-        let first = link.begin_datagram(now, overflow.as_ref(), outside.processor_is_short);
+        let first = link.begin_datagram(now, overflow.as_ref(), ctx.processor_is_short);
         frame::emit_sequence(first, out);
-        let (lane, class) = (due.lane, OuterClass::new(outside.config.copies_dscp));
-        let mut row = Row {
+        let (lane, class) = (due.lane, OuterClass::new(ctx.config.copies_dscp));
+        let mut builder = PacketBuilder {
             first: Some(first),
             session: key_id,
             mac: &mac,
@@ -119,13 +120,13 @@ impl Peer {
             form: None,
         };
         match overflow {
-            Some(overflow) => self.write_overflow(&mut row, overflow, outside, out),
-            None => self.write_chunk_reply(limit, outside.sharing.as_deref(), out),
+            Some(overflow) => self.write_overflow(&mut builder, overflow, ctx, out),
+            None => self.write_chunk_reply(limit, ctx.sharing.as_ref(), out),
         }
         if self.link.as_ref().is_some_and(|link| link.receipt_had_no_room && !is_native) {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
-        let last = self.write_packets(now, &mut row, None, outside, out);
+        let last = self.write_packets(now, &mut builder, None, ctx, out);
         if !is_native {
             self.write_receipt(now, due.receipt, last, limit, out);
         }
@@ -133,8 +134,8 @@ impl Peer {
         debug_assert_eq!(header.len(), SEALED_HEADER_BYTES);
         let (front, proven) = body.split_at_mut(FRONT_BYTES);
         front[1..].copy_from_slice(&mac.of(unit_number(version, key_id, seal.counter()), proven));
-        self.has_left(now, first, out.len() + TAG_BYTES, due.lane);
-        Some((Packed { seal, class: row.class.octet(), lane: due.lane }, row.form))
+        self.finish_datagram(now, first, out.len() + TAG_BYTES, due.lane);
+        Some((Packed { seal, class: builder.class.octet(), lane: due.lane }, builder.form))
     }
 
     /// Chunks that the member asked for.
@@ -153,15 +154,10 @@ impl Peer {
     }
 
     /// Writes messages for the group, under the pairwise key.
-    pub(super) fn write_group_control(
-        &mut self,
-        now: Duration,
-        outside: &mut Outside<'_>,
-        out: &mut Vec<u8>,
-    ) {
+    pub(super) fn write_group_control(&mut self, now: Duration, ctx: &mut Context, out: &mut Vec<u8>) {
         let Some(Link { member, listener, reports, .. }) = &mut self.link else { return };
         let mut body = Vec::new();
-        if let (Some(member), Some(sharing)) = (member, &outside.sharing) {
+        if let (Some(member), Some(sharing)) = (member, &ctx.sharing) {
             if let Some(membership) = member.tell(now, sharing) {
                 membership.emit(&mut body);
                 frame::emit(FrameType::Membership, &body, out);
@@ -208,22 +204,21 @@ impl Peer {
         now: Duration,
         frame_type: FrameType,
         body: &[u8],
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> bool {
-        let Some(Link { member, listener, recover, .. }) = &mut self.link else { return false };
-        let both = member.as_mut().zip(outside.sharing.as_deref_mut());
+        let Some(Link { member, listener, sender, .. }) = &mut self.link else { return false };
+        let both = member.as_mut().zip(ctx.sharing.as_mut());
         match frame_type {
             FrameType::Membership => {
                 let Ok(membership) = Membership::parse(body) else { return false };
                 if self.associated == Some(0) {
                     return true; // it has not heard yet that another gateway is in use
                 }
-                let Some(group) = outside.config.group else { return true };
+                let Some(group) = ctx.config.group else { return true };
                 if !listener.as_mut().is_some_and(|listener| listener.renew(&membership)) {
                     *listener = Listener::new(membership, group.slot_bits);
                 }
-                outside
-                    .keyring
+                ctx.keyring
                     .groups
                     .set(self.index, listener.as_ref().map(Listener::key_ids).unwrap_or_default());
                 listener.is_some()
@@ -246,7 +241,7 @@ impl Peer {
                 let Ok(other) = OtherGroup::parse(body) else { return false };
                 if let Some(listener) = listener {
                     listener.learn_other(&other);
-                    outside.keyring.groups.set(self.index, listener.key_ids());
+                    ctx.keyring.groups.set(self.index, listener.key_ids());
                 }
                 true
             }
@@ -254,7 +249,7 @@ impl Peer {
                 let Ok(heard) = HeardOfOther::parse(body) else { return false };
                 both.is_some_and(|(member, sharing)| {
                     member.has_other(heard.key_id);
-                    if let Some(coding) = outside.coding.as_deref_mut() {
+                    if let Some(coding) = ctx.coding.as_mut() {
                         coding.reported(member.id, &heard);
                     }
                     sharing.heard_of_other(now, member.id, &heard);
@@ -263,7 +258,7 @@ impl Peer {
             }
             FrameType::ChunkRequest => both.is_some_and(|(member, sharing)| {
                 let gone = member.requested(body, sharing);
-                gone.into_iter().zip(recover).for_each(|(sequence, recover)| recover.wanted(sequence));
+                gone.into_iter().zip(sender).for_each(|(sequence, sender)| sender.wanted(sequence));
                 true
             }),
             _ => false,
@@ -276,7 +271,7 @@ impl Peer {
         now: Duration,
         unit: &GroupUnit,
         mut plaintext: &[u8],
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) {
         let &GroupUnit { way, key_id, counter, ecn, .. } = unit;
         let Some(Link { listener: Some(listener), .. }) = &mut self.link else { return };
@@ -285,17 +280,17 @@ impl Peer {
             return;
         };
         if Natives::are_in(plaintext) && !listener.is_of_other(key_id) {
-            return self.take_natives(now, unit, (member, mac), plaintext, outside);
+            return self.take_natives(now, unit, (member, mac), plaintext, ctx);
         }
-        if way == Reached::Overheard {
+        if way == ReceiveKind::Overheard {
             // numbers of members are each gateway's own
             if member != listener.member() || listener.is_of_other(key_id) {
                 self.counters.overheard_datagrams += 1;
                 let is_of_peer = !listener.is_of_other(key_id);
                 self.counters.bad_frames += learn(listener, now, (key_id, member), plaintext, |shared| {
                     if is_of_peer {
-                        outside.hear(self.index, shared.rest);
-                        let coding = outside.coding.as_deref_mut();
+                        ctx.hear(self.index, shared.rest);
+                        let coding = ctx.coding.as_mut();
                         coding.into_iter().for_each(|it| it.heard(now, self.index, key_id, shared));
                     }
                 });
@@ -310,17 +305,17 @@ impl Peer {
             && let Some((session, mac)) = self.sessions.proving(proves)
         {
             listener.prove(key_id, counter);
-            self.has_proven(now, unit, outside);
-            self.unpack(now, session, &mac, ecn, plaintext, outside);
+            self.has_proven(now, unit, ctx);
+            self.unpack(now, session, &mac, ecn, plaintext, ctx);
         } else {
             self.counters.bad_frames += 1;
         }
     }
 
     /// A unit of the group is this peer's. Its address is not: any member can write one.
-    pub(super) fn has_proven(&mut self, now: Duration, unit: &GroupUnit, outside: &mut Outside<'_>) {
-        if unit.way == Reached::Sent {
-            self.heard_from(now, unit.from, None, unit.bytes, outside);
+    pub(super) fn has_proven(&mut self, now: Duration, unit: &GroupUnit, ctx: &mut Context) {
+        if unit.way == ReceiveKind::Sent {
+            self.heard_from(now, unit.from, None, unit.bytes, ctx);
         }
     }
 
@@ -332,16 +327,16 @@ impl Peer {
         (session, mac): (u32, &PacketMac),
         ecn: u8,
         body: &[u8],
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> bool {
         let Some(Link { listener: Some(listener), named, .. }) = &mut self.link else { return false };
         let Ok(shared) = Shared::parse(body) else { return false };
         let mut room = Vec::new();
         let Some(shared) = listener.expand(shared, &mut room) else { return false };
-        if outside.coding.is_some() {
+        if ctx.coding.is_some() {
             named.note(sequence, listener.opened_under(), &shared);
         }
-        self.take_expanded(now, sequence, (session, mac), ecn, &shared, outside)
+        self.take_expanded(now, sequence, (session, mac), ecn, &shared, ctx)
     }
 
     /// A packet that was shared, as it was before it was compressed.
@@ -352,13 +347,13 @@ impl Peer {
         (session, mac): (u32, &PacketMac),
         ecn: u8,
         shared: &Shared<'_>,
-        outside: &mut Outside<'_>,
+        ctx: &mut Context,
     ) -> bool {
         let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
-        outside.hear(self.index, shared.rest);
+        ctx.hear(self.index, shared.rest);
         match listener.receive(now, shared, sequence, session, ecn) {
             Rest::Whole(body) => {
-                self.take_frame(now, sequence, shared.frame_type, (session, mac), ecn, &body, outside)
+                self.take_frame(now, sequence, shared.frame_type, (session, mac), ecn, &body, ctx)
             }
             Rest::Waits => {
                 received.want_receipt(now, shared.rest.len());
@@ -370,22 +365,22 @@ impl Peer {
     }
 
     /// Chunks that this node asked for.
-    pub(super) fn take_chunk_reply(&mut self, now: Duration, body: &[u8], outside: &mut Outside<'_>) -> bool {
+    pub(super) fn take_chunk_reply(&mut self, now: Duration, body: &[u8], ctx: &mut Context) -> bool {
         let Some((_, reply)) = body.split_first_chunk::<3>() else { return false };
         let Some(Link { listener: Some(listener), .. }) = &mut self.link else { return false };
         listener.supplied(now, reply);
-        self.take_completed(now, outside);
+        self.take_completed(now, ctx);
         true
     }
 
     /// Packets whose chunks have come; and those for which they have not come in time.
-    pub(crate) fn take_completed(&mut self, now: Duration, outside: &mut Outside<'_>) {
+    pub(crate) fn take_completed(&mut self, now: Duration, ctx: &mut Context) {
         while let Some(Link { listener: Some(listener), .. }) = &mut self.link
             && let Some((waiting, body)) = listener.completed(now)
         {
             let Some(session) = self.sessions.by_id(waiting.session) else { continue };
             let under = (waiting.session, &session.receive_mac.clone());
-            self.take_frame(now, waiting.sequence, waiting.frame_type, under, waiting.ecn, &body, outside);
+            self.take_frame(now, waiting.sequence, waiting.frame_type, under, waiting.ecn, &body, ctx);
         }
         while let Some(Link { listener: Some(listener), received, .. }) = &mut self.link
             && let Some(sequence) = listener.given_up(now)

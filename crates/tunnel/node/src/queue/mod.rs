@@ -4,7 +4,7 @@
 //! robin: each turn is worth [`QUANTUM_BYTES`], so that flows share the link by bytes, whatever the size of
 //! their packets. A flow that comes when it has nothing waiting is *new* and has one turn before the *old*
 //! ones, those that keep a backlog: a name's lookup, a key press, a first segment do not wait behind a
-//! download. Within each flow [CoDel](codel) keeps the wait short: it [marks](crate::ecn) packets whose
+//! download. Within each flow [CoDel](codel) keeps the wait short: it [marks](crate::path::ecn) packets whose
 //! senders understand, and drops others'.
 //!
 //! When all flows together fill the queue's bytes, the longest of them loses its oldest packets (section
@@ -23,7 +23,7 @@ mod slots;
 mod tests;
 
 use crate::buffers::Buffers;
-use crate::ecn;
+use crate::path::ecn;
 use codel::Codel;
 use highway::{HighwayHasher, Key};
 use slots::{Chain, Slots, Waiting};

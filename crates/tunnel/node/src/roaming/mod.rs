@@ -5,15 +5,15 @@
 //! ([`choice`]). It moves when that one does not answer and another does. Each ping says whether its gateway
 //! is that one. The station's inner address stays, and so do its connections.
 //!
-//! A gateway believes a station's own word first ([`whereabouts`]), and then a gateway that claims the
+//! A gateway believes a station's own word first ([`locations`]), and then a gateway that claims the
 //! station. Packets for the station then go there, through the tunnel between the two gateways. A station
 //! that moves begins with an empty cache, and the gateway's knowledge of it is void.
 
 mod choice;
-mod whereabouts;
+mod locations;
 
-pub(crate) use choice::Choice;
-pub(crate) use whereabouts::{Change, Place, Whereabouts};
+pub(crate) use choice::{Choice, Decision, Seen};
+pub(crate) use locations::{Change, Locations, Place};
 
 use crate::route::Routes;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ pub(crate) enum Roaming {
     /// It is a station.
     Station(Choice),
     /// It is one of several gateways.
-    Gateway(Whereabouts),
+    Gateway(Locations),
     /// It is a relay, and these peers are others, with which it has stations in common.
     Relay(Vec<usize>),
 }
@@ -47,7 +47,7 @@ impl Roaming {
         match self {
             Roaming::Alone | Roaming::Relay(_) => peer,
             Roaming::Station(choice) => choice.way(peer),
-            Roaming::Gateway(whereabouts) => whereabouts.way(peer),
+            Roaming::Gateway(locations) => locations.way(peer),
         }
     }
 
@@ -68,7 +68,7 @@ impl Roaming {
     pub fn is_neighbour(&self, peer: usize) -> bool {
         match self {
             Roaming::Alone | Roaming::Station(_) => false,
-            Roaming::Gateway(whereabouts) => whereabouts.is_neighbour(peer),
+            Roaming::Gateway(locations) => locations.is_neighbour(peer),
             Roaming::Relay(others) => others.contains(&peer),
         }
     }
@@ -77,7 +77,7 @@ impl Roaming {
     pub fn is_associated(&self, peer: usize) -> bool {
         match self {
             Roaming::Alone | Roaming::Station(_) => true,
-            Roaming::Gateway(whereabouts) => whereabouts.is_associated(peer),
+            Roaming::Gateway(locations) => locations.is_associated(peer),
             Roaming::Relay(_) => !self.is_neighbour(peer),
         }
     }

@@ -13,6 +13,7 @@ use re::{Form, Parameters, Policy};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
+use wire::frame::FrameType;
 use wire::inner::TCP;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -113,6 +114,60 @@ fn under_adaptive_the_hop_repairs_its_losses() {
         assert!(counters.recovered >= expected * 3 / 4, "{loss}: {counters:?}");
         assert!(counters.recovered <= expected * 2 + 40, "{loss}: {counters:?}");
     }
+}
+
+#[test]
+fn what_is_lost_under_the_old_keys_is_retransmitted_under_the_new_ones() {
+    let road = Road { loss: 0.2, ..Road::default() };
+    let mut pair = Pair::new(31, road, &parameters(Policy::Adaptive, Form::Compact));
+    let sessions = |pair: &Pair| pair.status(GATEWAY).peers[0].counters.sessions;
+    pair.run(118 * SECOND);
+    let before = sessions(&pair);
+    let payloads = repetitive(31, 500);
+    let (mut sent, mut sequence) = (0, 1);
+    for payload in payloads.iter().cycle().take(20_000) {
+        if sessions(&pair) > before {
+            break;
+        }
+        pair.send(GATEWAY, &tcp(STATION, sequence, payload));
+        (sent, sequence) = (sent + 1, sequence.wrapping_add(payload.len() as u32));
+        pair.run(2 * MS);
+    }
+    assert!(sessions(&pair) > before, "there were new keys meanwhile");
+    pair.run(SECOND);
+    let counters = pair.status(STATION).peers[0].counters;
+    assert_eq!(counters.missed_wrong_bytes, 0, "old keys prove nothing: {counters:?}");
+    assert!(
+        pair.delivered(STATION).len() * 1000 >= sent * 998,
+        "{} of {sent}",
+        pair.delivered(STATION).len()
+    );
+}
+
+/// The type of the gateway's first frame, if it is a packet, becomes one that no node knows.
+fn of_unknown_type(from: usize, datagram: &mut [u8]) {
+    const TYPE_BITS: u8 = 0x7f;
+    let first = &mut datagram[wire::unit::SEALED_HEADER_BYTES + wire::frame::SEQUENCE_BYTES];
+    let is_packet = [FrameType::Packet, FrameType::ReducedCompact, FrameType::Short]
+        .into_iter()
+        .any(|packet| packet as u8 == *first & TYPE_BITS);
+    if from == GATEWAY && is_packet {
+        *first |= TYPE_BITS;
+    }
+}
+
+#[test]
+fn later_packets_do_not_refer_to_what_the_receiver_passed_over() {
+    let mut pair = Pair::new(32, Road::default(), &parameters(Policy::Acked, Form::Compact));
+    pair.run(SECOND);
+    let payloads = repetitive(32, 300);
+    pair.medium.forges = Some(of_unknown_type);
+    carry(&mut pair, &payloads[..150]);
+    assert_eq!(pair.delivered(STATION).len(), 0);
+    pair.medium.forges = None;
+    let sent = carry(&mut pair, &payloads[150..]);
+    assert_eq!(pair.delivered(STATION), sent);
+    assert_eq!(pair.status(STATION).peers[0].counters.missed, 0);
 }
 
 /// How many packets were handed on behind one with a higher sequence.

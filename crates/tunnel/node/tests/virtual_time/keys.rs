@@ -117,7 +117,8 @@ fn talk(pair: &mut Pair, seconds: u32, sent: &mut u32) {
 }
 
 fn set_keys(pair: &mut Pair, node: usize, key: &NetworkKey, previous: Option<&NetworkKey>) {
-    pair.node_mut(node).set_network_keys(key.clone(), previous.cloned());
+    let now = pair.now();
+    pair.node_mut(node).set_network_keys(now, key.clone(), previous.cloned());
 }
 
 fn uses_previous_key(pair: &Pair, node: usize) -> bool {

@@ -1,7 +1,7 @@
 //! Nodes of which not everybody hears everybody, in virtual time.
 
 use crate::pair::tcp_between;
-use node::{Config, Node, Transmit};
+use node::{Config, NetworkKey, Node, Transmit};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use sim::network::{Hearer, Medium, Network, Sent};
@@ -176,6 +176,13 @@ impl Mesh {
     pub fn restart_with(&mut self, index: usize, seed: [u8; 32]) {
         let node = Node::new(self.configs[index].clone(), seed, self.now()).unwrap();
         self.replace(index, node);
+    }
+
+    /// A node's program ends, and another one begins with these keys of the network.
+    pub fn restart_with_keys(&mut self, index: usize, key: NetworkKey, previous: Option<NetworkKey>) {
+        let config = &mut self.configs[index];
+        (config.network_key, config.previous_network_key) = (key, previous);
+        self.restart(index);
     }
 
     /// The packets that were delivered to a node, each once.

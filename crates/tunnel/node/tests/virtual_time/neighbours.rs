@@ -147,6 +147,36 @@ fn what_a_station_overheard_of_another_gateway_its_own_does_not_send() {
 }
 
 #[test]
+fn under_a_new_network_key_gateways_share_what_was_overheard_as_soon_as_both_have_it() {
+    let mut net = Net::new(21, &[ONE, OTHER]);
+    let [first, second] = [GATEWAYS, GATEWAYS + 1];
+    let new = NetworkKey::generate(&mut ChaCha12Rng::seed_from_u64(22));
+    let old = configs(21, &[ONE, OTHER])[ONE].network_key.clone();
+    for (turn, node) in [ONE, first, OTHER, second].into_iter().enumerate() {
+        let now = net.mesh.now();
+        let (key, previous) = (new.clone(), Some(old.clone()));
+        if node == OTHER {
+            net.mesh.restart_with_keys(node, key, previous);
+        } else {
+            net.mesh.node_mut(node).set_network_keys(now, key, previous);
+        }
+        net.run(20 * SECOND);
+        let payloads = random(30 + turn as u64, 20);
+        for (gateway, station) in [(ONE, first), (OTHER, second)] {
+            let sent = net.send(gateway, station, &payloads, MS);
+            assert!(sent.packets.is_subset(&net.mesh.got(station)), "at change {turn}");
+        }
+    }
+    net.run(20 * SECOND);
+    let payloads = random(40, 300);
+    let sent = net.send(ONE, first, &payloads, MS);
+    let again = net.send(OTHER, second, &payloads, MS);
+    assert!(again.packets.is_subset(&net.mesh.got(second)));
+    assert!(again.cost[OTHER] * 4 < sent.cost[ONE], "{:?} of {:?}", again.cost, sent.cost);
+    assert!(net.mesh.status(second).peers[0].counters.chunks_hit > 1000);
+}
+
+#[test]
 fn a_station_out_of_the_others_reach_gets_what_it_always_got() {
     let mut net = Net::new(2, &[ONE, OTHER]);
     let [first, second] = [GATEWAYS, GATEWAYS + 1];

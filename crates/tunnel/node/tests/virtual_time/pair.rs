@@ -54,10 +54,15 @@ pub struct Between {
     pub recording: Option<Vec<(usize, Vec<u8>)>>,
     /// The plaintext of every sealed unit.
     pub plaintexts: Option<Vec<Vec<u8>>>,
+    /// Changes the plaintext of each sealed unit of a node.
+    pub forges: Option<fn(usize, &mut [u8])>,
 }
 
 impl Medium for Between {
-    fn before_seal(&mut self, _: usize, transmit: &Transmit, datagram: &mut Vec<u8>) {
+    fn before_seal(&mut self, from: usize, transmit: &Transmit, datagram: &mut Vec<u8>) {
+        if let Some(forges) = self.forges.filter(|_| transmit.is_sealed()) {
+            forges(from, datagram);
+        }
         if let Some(plaintexts) = self.plaintexts.as_mut().filter(|_| transmit.is_sealed()) {
             plaintexts.push(datagram[wire::unit::SEALED_HEADER_BYTES..].to_vec());
         }
@@ -150,6 +155,7 @@ impl Pair {
             ways: [Vec::new(), Vec::new()],
             recording: None,
             plaintexts: None,
+            forges: None,
         };
         let mut network = Network::new(Duration::ZERO, medium);
         for (index, address) in ["192.0.2.1:4780", "198.51.100.7:40000"].into_iter().enumerate() {

@@ -18,7 +18,7 @@ const PAYLOAD: u32 = (1452 - AROUND_PACKET - 40) as u32;
 fn pair(policy: Policy, settings: Option<Settings>, road: Road) -> Pair {
     let parameters = Parameters { policy, store_bytes: 1 << 20, ..Parameters::default() };
     let mut pair = Pair::new(21, Road { loss: 0.0, ..road }, &parameters);
-    pair.configs[GATEWAY].recover = settings;
+    pair.configs[GATEWAY].snoop = settings;
     for index in [GATEWAY, STATION] {
         pair.reboot_with(index, [50 + index as u8; 32]);
     }

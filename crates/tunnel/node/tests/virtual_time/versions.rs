@@ -135,3 +135,21 @@ fn a_unit_of_another_version_than_the_sessions_is_refused() {
     assert!(pair.delivered(STATION).is_empty());
     assert_eq!(pair.status(STATION).refused.other_version, before + 1);
 }
+
+#[test]
+fn both_ends_show_the_smaller_store_and_none_before_a_session() {
+    let parameters = Parameters { store_bytes: 1 << 20, ..Parameters::default() };
+    let mut pair = Pair::new(33, Road::default(), &parameters);
+    let stores = |pair: &mut Pair| [GATEWAY, STATION].map(|at| pair.status(at).peers[0].store_bytes);
+    assert_eq!(stores(&mut pair), [None, None]);
+    pair.configs[STATION].reduce.store_bytes = 1 << 18;
+    pair.reboot(STATION);
+    pair.run(5 * SECOND);
+    assert_eq!(stores(&mut pair), [Some(1 << 18); 2]);
+    pair.configs[STATION].versions = 2..=2;
+    pair.configs[GATEWAY].versions = 1..=1;
+    pair.reboot(GATEWAY);
+    pair.reboot(STATION);
+    pair.run(5 * SECOND);
+    assert_eq!(stores(&mut pair), [Some(0); 2], "a plain tunnel");
+}

@@ -219,13 +219,7 @@ fn family(head: u32) -> Vec<u32> {
 
 /// Seconds of processor time that a process and its children have had.
 fn processor_time(head: u32) -> anyhow::Result<f64> {
-    let of = |process: u32| -> anyhow::Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at).and_then(|ticks| ticks.parse::<f64>().ok()).unwrap_or(0.0);
-        Ok((ticks(11) + ticks(12)) / rustix::param::clock_ticks_per_second() as f64)
-    };
-    family(head).into_iter().map(of).sum()
+    family(head).into_iter().map(|process| Ok(lab::processor_seconds(process)?)).sum()
 }
 
 fn resident_bytes(head: u32) -> anyhow::Result<u64> {

@@ -1,4 +1,4 @@
-//! A bulk transfer by TCP, timed where it arrives.
+//! Bulk transfers by TCP, timed where they arrive.
 
 use super::ground::{Ground, Way};
 use anyhow::Context;
@@ -18,9 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes for one system call.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What the two contents are called.
-pub const NAMES: [&str; 2] = ["incompressible data", "half-repeating data"];
-
 /// Nothing in it repeats.
 pub fn incompressible() -> Vec<u8> {
     filled(Content::random(1))
@@ -37,26 +34,47 @@ fn filled(mut content: Content) -> Vec<u8> {
     bytes
 }
 
-/// Gbit/s of `content` from station to gateway, over `time`.
-pub fn rate(ground: &Ground, way: Way, content: &[u8], time: Duration) -> anyhow::Result<f64> {
+/// Gbit/s of `content` from station to gateway by so many connections together, over `time`. Each connection
+/// begins at another place in it.
+pub fn rate(
+    ground: &Ground,
+    way: Way,
+    content: &[u8],
+    connections: usize,
+    time: Duration,
+) -> anyhow::Result<f64> {
     let address = SocketAddr::new(way.gateway(), 0);
     let listener = ground.gateway.enter(|| TcpListener::bind(address))?.context("listen for TCP")?;
     let address = listener.local_addr()?;
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(|| receive(&listener, time));
-        let sent = ground.station.enter(|| send(address, content, WARM_UP + time))?;
-        let received = receiver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        sent.with_context(|| format!("a transfer by {way} failed"))?;
-        received.with_context(|| format!("a transfer by {way} failed"))
+        let receivers: Vec<_> = (0..connections).map(|_| scope.spawn(|| receive(&listener, time))).collect();
+        let senders: Vec<_> = (0..connections)
+            .map(|index| {
+                let begins = content.len() / connections * index;
+                let station = &ground.station;
+                scope.spawn(move || station.enter(|| send(address, content, begins, WARM_UP + time)))
+            })
+            .collect();
+        let failed = || format!("a transfer by {way} failed");
+        for sender in senders {
+            let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            sent?.with_context(failed)?;
+        }
+        let mut rate = 0.0;
+        for receiver in receivers {
+            let received = receiver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            rate += received.with_context(failed)?;
+        }
+        Ok(rate)
     })
 }
 
-/// Sends for `time`, and then the end of the stream.
-fn send(to: SocketAddr, content: &[u8], time: Duration) -> std::io::Result<()> {
+/// Sends what `begins` there for `time`, and then the end of the stream.
+fn send(to: SocketAddr, content: &[u8], begins: usize, time: Duration) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let start = Instant::now();
-    for piece in content.chunks(PIECE_BYTES).cycle() {
+    for piece in content.chunks(PIECE_BYTES).cycle().skip(begins / PIECE_BYTES) {
         if start.elapsed() >= time {
             break;
         }

@@ -1,0 +1,107 @@
+//! Delay: length of the path, and of its queue, from round trips.
+//!
+//! Losses come of two causes that look alike in a receipt. One is the air; the other is a full queue, which
+//! is how the path asks the end hosts to slow down. The queue shows in the round trip of the packets that got
+//! through beside the lost one: near the longest lately seen, it may have been as full as it gets
+//! ([`crate::arq::losses`] says what follows).
+
+use std::time::Duration;
+
+/// For how long, at least, extremes are remembered; at most twice as long.
+const MEMORY: Duration = Duration::from_secs(10);
+/// Less queueing than this is no long queue, whatever the longest was.
+const NO_QUEUE: Duration = Duration::from_millis(4);
+
+/// The shortest and the longest of a time.
+#[derive(Debug, Clone, Copy)]
+struct Extremes {
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl Extremes {
+    fn of(sample: Duration) -> Self {
+        Self { shortest: sample, longest: sample }
+    }
+
+    fn with(self, sample: Duration) -> Self {
+        Self { shortest: self.shortest.min(sample), longest: self.longest.max(sample) }
+    }
+}
+
+/// Round trips of one hop.
+#[derive(Debug, Default)]
+pub struct Delay {
+    srtt: Option<Duration>,
+    latest: Duration,
+    since: Duration,
+    current: Option<Extremes>,
+    before: Option<Extremes>,
+}
+
+impl Delay {
+    /// Takes a measurement.
+    pub fn sample(&mut self, now: Duration, sample: Duration) {
+        self.srtt = Some(self.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8));
+        self.latest = sample;
+        if now.saturating_sub(self.since) > MEMORY {
+            self.before = self.current.take();
+            self.since = now;
+        }
+        self.current = Some(self.current.map_or(Extremes::of(sample), |extremes| extremes.with(sample)));
+    }
+
+    /// The smoothed round trip (RFC 6298, weight 1/8).
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+
+    fn extremes(&self) -> Option<Extremes> {
+        match (self.current, self.before) {
+            (Some(one), Some(other)) => Some(one.with(other.shortest).with(other.longest)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// The shortest round trip lately: the path's own length.
+    #[must_use]
+    pub fn shortest(&self) -> Option<Duration> {
+        self.extremes().map(|extremes| extremes.shortest)
+    }
+
+    /// Whether the queue was long at the latest measurement: more than half of the longest queueing lately
+    /// seen, and more than the path's own unrest.
+    #[must_use]
+    pub fn queue_is_long(&self) -> bool {
+        let Some(Extremes { shortest, longest }) = self.extremes() else { return false };
+        let queueing = self.latest.saturating_sub(shortest);
+        queueing > NO_QUEUE + shortest / 8 && queueing > (longest - shortest) / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_queue_near_its_longest_is_long() {
+        let mut delay = Delay::default();
+        assert!(!delay.queue_is_long());
+        for (second, rtt, long) in
+            [(0, 20, false), (1, 22, false), (2, 84, true), (3, 60, true), (4, 40, false), (5, 23, false)]
+        {
+            delay.sample(second * 1000 * MS, rtt * MS);
+            assert_eq!(delay.queue_is_long(), long, "{rtt} ms");
+        }
+        assert_eq!(delay.shortest(), Some(20 * MS));
+        // old round trips are forgotten
+        for second in 20..60 {
+            delay.sample(second * 1000 * MS, 50 * MS);
+        }
+        assert_eq!(delay.shortest(), Some(50 * MS));
+        assert!(!delay.queue_is_long());
+    }
+}

@@ -1,0 +1,161 @@
+//! The sender's account: sent sequences without a final state.
+
+use super::HISTORY;
+use crate::arq::delay::Delay;
+use std::collections::VecDeque;
+use std::time::Duration;
+use wire::number::{SEQUENCE_BITS, widen};
+use wire::receipt::{Receipt, State};
+
+/// The sender keeps account of so many, however long ago they left.
+const LEAST_HISTORY: usize = 4096;
+/// ... and until when of others.
+const FORGET_AFTER: Duration = Duration::from_secs(16);
+/// A sequence reported as not held is taken for lost only when the receiver has got this many newer ones: it
+/// may have been overtaken.
+const REORDERING_MARGIN: u64 = 3;
+/// ... or when the newest one left so much later than it: half a smoothed round trip, as RACK has a quarter
+/// of the least one (RFC 8985, section 6.2). Three newer ones can take as many timeouts of TCP's to come, and
+/// until then a retransmission may refer to the very packet that was lost.
+const REORDERING_SHARE: u32 = 2;
+
+/// A receipt's statement on one sent sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The receiver holds it.
+    Held,
+    /// It arrived and waits for what it refers to.
+    Parked,
+    /// The receiver does not: newer ones arrived, or it arrived itself and could not be restored.
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    at: Duration,
+    fate: Option<Fate>,
+    /// It was retransmitted at `at`. Packets after the first transmission tell nothing about the second.
+    again: bool,
+}
+
+/// The sender's account: when each recent sequence left, and what became of it.
+#[derive(Debug, Default)]
+pub struct Outstanding {
+    sent: VecDeque<Sent>,
+    next: u64,
+    pub(super) newest_reported: Option<u64>,
+    received_before: u32,
+    window_sent: u64,
+    window_received: u64,
+    /// The delay from the round trips.
+    pub delay: Delay,
+}
+
+impl Outstanding {
+    /// Notes that the next sequence leaves at `now`; which it is.
+    pub fn send(&mut self, now: Duration) -> u64 {
+        while self.sent.len() >= LEAST_HISTORY
+            && self
+                .sent
+                .front()
+                .is_some_and(|sent| self.sent.len() == HISTORY || sent.at + FORGET_AFTER < now)
+        {
+            self.sent.pop_front();
+        }
+        self.sent.push_back(Sent { at: now, fate: None, again: false });
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The sequence that left last.
+    #[must_use]
+    pub fn last(&self) -> Option<u64> {
+        self.next.checked_sub(1)
+    }
+
+    /// The full sequence of a truncated one that the peer names.
+    #[must_use]
+    pub fn widen(&self, truncated: u32) -> u64 {
+        widen(u64::from(truncated), SEQUENCE_BITS, self.next)
+    }
+
+    /// Notes that `sequence` leaves once more at `now`.
+    pub fn send_again(&mut self, now: Duration, sequence: u64) {
+        let first = self.next - self.sent.len() as u64;
+        if let Some(sent) = sequence.checked_sub(first).and_then(|index| self.sent.get_mut(index as usize)) {
+            *sent = Sent { at: now, fate: None, again: true };
+        }
+    }
+
+    /// The smoothed round trip.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.delay.srtt()
+    }
+
+    /// The share of sequences lost, over about the last thousand.
+    #[must_use]
+    pub fn loss(&self) -> Option<f64> {
+        (self.window_sent > 0)
+            .then(|| (1.0 - self.window_received as f64 / self.window_sent as f64).clamp(0.0, 1.0))
+    }
+
+    /// The full newest sequence of the receipt; `None` if it was never sent.
+    #[must_use]
+    pub fn newest_of(&self, receipt: &Receipt<'_>) -> Option<u64> {
+        Some(self.widen(receipt.newest)).filter(|newest| *newest < self.next)
+    }
+
+    /// Takes a receipt, and calls `fate` for every sequence whose fate is new. Ignores a receipt for
+    /// sequences that were never sent.
+    pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) {
+        let Some(newest) = self.newest_of(receipt) else { return };
+        let first = self.next - self.sent.len() as u64;
+        let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at);
+        if self.newest_reported.is_none_or(|before| newest > before) {
+            self.measure(now, newest, first, receipt);
+        }
+        let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
+        for (back, state) in receipt.runs().flat_map(|(run, state)| run.map(move |back| (back, state))) {
+            let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
+                break;
+            };
+            let Sent { at, fate: known, again } = &mut self.sent[(sequence - first) as usize];
+            let overtaken_long_ago =
+                || newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
+            let told = match state {
+                State::Held => Fate::Held,
+                State::Parked => Fate::Parked,
+                // the newest one did arrive: it could not be restored, and nothing need be waited for
+                State::Missing if !*again && (back == 0 || back >= REORDERING_MARGIN) => Fate::Lost,
+                State::Missing if overtaken_long_ago() => Fate::Lost,
+                State::Missing | State::Untold => continue,
+            };
+            // a held sequence stays held for this account; a sequence taken for lost may still arrive
+            if *known != Some(told) && *known != Some(Fate::Held) {
+                *known = Some(told);
+                fate(sequence, told);
+            }
+        }
+    }
+
+    fn measure(&mut self, now: Duration, newest: u64, first: u64, receipt: &Receipt<'_>) {
+        let sent = newest.checked_sub(first).and_then(|index| self.sent.get(index as usize));
+        // the round trip of a retransmitted packet is ambiguous (Karn)
+        if let Some(sent) = sent.filter(|sent| !sent.again) {
+            let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
+            let sample = now.saturating_sub(sent.at).saturating_sub(delay);
+            self.delay.sample(now, sample);
+        }
+        let sent = newest - self.newest_reported.map_or(0, |before| before);
+        let received = receipt.received.wrapping_sub(self.received_before);
+        self.window_sent += sent;
+        self.window_received += u64::from(received).min(sent + 64);
+        if self.window_sent > 2000 {
+            self.window_sent /= 2;
+            self.window_received /= 2;
+        }
+        self.newest_reported = Some(newest);
+        self.received_before = receipt.received;
+    }
+}

@@ -1,0 +1,355 @@
+//! Sender: hop ARQ's sending side. It keeps unconfirmed packets, and retransmits those that receipts show as
+//! lost.
+//!
+//! Any protocol inside gains: the end hosts never see most losses. Four rules keep that fair.
+//!
+//! - *A parked packet is not lost.* A packet that arrived before its references waits at the receiver, and
+//!   the receipt says so.
+//! - *Congestion is not hidden.* A packet that a full queue lost ([losses](crate::arq::losses)) is not
+//!   retransmitted, or for the receiver's store alone if later packets refer to it. The end hosts see the
+//!   loss and slow down. Their own retransmission then costs a reference.
+//! - *The tail is not forgotten.* After a silence the newest packet is retransmitted, like TCP's tail loss
+//!   probe (RFC 8985, section 7). The receipt for it shows the other losses.
+//! - *A packet that is given up takes no other along.* Later unconfirmed packets may depend on it. New
+//!   packets do not refer to those, and they are retransmitted unreduced.
+//!
+//! Bounded in packets, bytes and tries. Packets that are given up are left to the end hosts.
+
+#[cfg(test)]
+mod tests;
+
+use crate::arq::losses::Losses;
+use crate::arq::receipts::{HISTORY, RECEIPT_DELAY};
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+use wire::frame::FrameType;
+
+/// The most packets kept: as many as the accounts of both ends reach back.
+const MAX_PACKETS: usize = HISTORY;
+/// The most bytes kept.
+const MAX_BYTES: usize = 16 << 20;
+/// How often one packet is sent again.
+const MAX_TRIES: u8 = 10;
+/// For how long a packet is kept, at least: longer than the receiver waits for it.
+const KEEP: Duration = Duration::from_secs(2);
+/// ... and in round trips,
+const KEEP_ROUND_TRIPS: u32 = 12;
+/// ... and at most.
+const MAX_KEEP: Duration = Duration::from_secs(10);
+/// How often in a row the probe's patience doubles.
+const MAX_BACKOFF: u32 = 6;
+
+/// A packet that is not confirmed.
+#[derive(Debug, Default)]
+struct Kept {
+    sequence: u64,
+    left_at: Duration,
+    /// The session whose MAC proves the body, by our id.
+    session: u32,
+    /// Its type when it left; `None` after its confirmation or its giving up.
+    frame_type: Option<FrameType>,
+    body: Vec<u8>,
+    /// The packet's traffic class.
+    class: u8,
+    tries: u8,
+    /// Waits at the receiver for what it refers to.
+    parked: bool,
+    /// Reported missing and not sent again since.
+    lost: bool,
+    /// A referenced packet may have been given up: it goes unreduced.
+    doubted: bool,
+    /// Waits in `waiting`.
+    queued: bool,
+    /// Lost to congestion at least once: for the store only.
+    congested: bool,
+    /// A later packet refers to it.
+    referred: bool,
+    /// Its references that were unconfirmed when it left, by rising sequence.
+    refers_to: Vec<u64>,
+}
+
+/// How a packet is to be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retransmission<'a> {
+    /// Its link sequence.
+    pub sequence: u64,
+    /// Its type when it left.
+    pub frame_type: FrameType,
+    /// The session whose MAC proves the body, by our id.
+    pub session: u32,
+    /// The frame's body.
+    pub body: &'a [u8],
+    /// The packet's traffic class.
+    pub class: u8,
+    /// Whether the end hosts are not to have it.
+    pub store_only: bool,
+    /// Whether it had better depend on nothing.
+    pub as_it_was: bool,
+}
+
+/// Kept packets, and the retransmissions among them.
+#[derive(Debug, Default)]
+pub struct Sender {
+    /// By rising sequence; confirmed ones go when they come to the front.
+    kept: VecDeque<Kept>,
+    bytes: usize,
+    waiting: VecDeque<u64>,
+    probe_at: Option<Duration>,
+    backoff: u32,
+    /// Sequences that were given up in spite of references, since [`Sender::take_doubted`].
+    given_up: BTreeSet<u64>,
+    keep: Duration,
+    losses: Losses,
+    spare: Vec<Kept>,
+}
+
+impl Sender {
+    /// Keeps a packet of this traffic class that leaves now in a frame of `session`.
+    pub fn keep(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        (session, frame_type, body): (u32, FrameType, &[u8]),
+        class: u8,
+    ) {
+        let keep = self.keep.max(KEEP);
+        while self.kept.front().is_some_and(|kept| kept.left_at + keep < now)
+            || self.kept.len() >= MAX_PACKETS
+            || self.bytes + body.len() > MAX_BYTES && !self.kept.is_empty()
+        {
+            self.drop_front();
+        }
+        let mut kept = self.spare.pop().unwrap_or_default();
+        kept.body.clear();
+        kept.body.extend_from_slice(body);
+        kept.refers_to.clear();
+        self.bytes += body.len();
+        self.kept.push_back(Kept {
+            sequence,
+            left_at: now,
+            session,
+            frame_type: Some(frame_type),
+            class,
+            tries: 0,
+            parked: false,
+            lost: false,
+            doubted: false,
+            queued: false,
+            congested: false,
+            referred: false,
+            ..kept
+        });
+    }
+
+    fn drop_front(&mut self) {
+        if let Some(kept) = self.kept.pop_front() {
+            if kept.frame_type.is_some() {
+                self.bytes -= kept.body.len();
+                if kept.referred {
+                    self.given_up.insert(kept.sequence);
+                }
+            }
+            if self.spare.len() < 64 {
+                self.spare.push(kept);
+            }
+        }
+    }
+
+    /// Where a packet that is still kept stands.
+    fn position(&self, sequence: u64) -> Option<usize> {
+        let at = self.kept.partition_point(|kept| kept.sequence < sequence);
+        self.kept
+            .get(at)
+            .is_some_and(|kept| kept.sequence == sequence && kept.frame_type.is_some())
+            .then_some(at)
+    }
+
+    fn forget_at(&mut self, at: usize) {
+        let kept = &mut self.kept[at];
+        kept.frame_type = None;
+        self.bytes -= kept.body.len();
+        while self.kept.front().is_some_and(|kept| kept.frame_type.is_none()) {
+            self.drop_front();
+        }
+    }
+
+    fn give_up(&mut self, at: usize) {
+        if self.kept[at].referred {
+            self.given_up.insert(self.kept[at].sequence);
+        }
+        self.forget_at(at);
+    }
+
+    /// The receiver holds the packet; whether the queue was long when this was heard.
+    pub fn confirmed(&mut self, sequence: u64, queue_is_long: bool) {
+        if let Some(at) = self.position(sequence) {
+            self.losses.came(queue_is_long);
+            self.forget_at(at);
+            self.backoff = 0;
+        }
+    }
+
+    /// Receipts list every gap. Before the first listed sequence nothing is missing.
+    pub fn settle_before(&mut self, first: u64) {
+        while self.kept.front().is_some_and(|kept| kept.sequence < first) {
+            let sequence = self.kept.front().map(|kept| kept.sequence);
+            self.drop_front();
+            sequence.map(|sequence| self.given_up.remove(&sequence));
+        }
+    }
+
+    /// The packet kept last refers to this one.
+    pub fn refers_to(&mut self, sequence: u64) {
+        if let Some(at) = self.position(sequence) {
+            self.kept[at].referred = true;
+            if let Some(last) = self.kept.back_mut() {
+                last.refers_to.push(sequence);
+            }
+        }
+    }
+
+    /// The packet arrived and waits at the receiver.
+    pub fn parked(&mut self, sequence: u64) {
+        if let Some(at) = self.position(sequence) {
+            let kept = &mut self.kept[at];
+            // its references may have been given up
+            (kept.parked, kept.lost) = (true, kept.doubted);
+        }
+    }
+
+    /// The receiver does not have the packet; whether the queue was long when this was heard.
+    pub fn missing(&mut self, sequence: u64, queue_is_long: bool) {
+        if let Some(at) = self.position(sequence) {
+            let congested = self.losses.is_by_congestion(queue_is_long);
+            let kept = &mut self.kept[at];
+            (kept.parked, kept.lost) = (false, true);
+            kept.congested |= congested;
+        }
+    }
+
+    /// The receiver has the packet and can do nothing with it, though nothing was lost: it is sent again now.
+    pub fn wanted(&mut self, sequence: u64) {
+        if let Some(at) = self.position(sequence) {
+            let kept = &mut self.kept[at];
+            (kept.parked, kept.lost) = (false, true);
+            self.schedule();
+        }
+    }
+
+    /// A receipt has been read to its end: queues what is missing.
+    pub fn schedule(&mut self) {
+        let mut at = 0;
+        while at < self.kept.len() {
+            let kept = &self.kept[at];
+            if kept.frame_type.is_none() || !kept.lost || kept.queued {
+                at += 1;
+            } else if kept.tries == MAX_TRIES || kept.congested && !kept.referred {
+                let before = self.kept.len();
+                self.give_up(at);
+                at = (at + 1).saturating_sub(before - self.kept.len());
+            } else {
+                let kept = &mut self.kept[at];
+                kept.queued = true;
+                self.waiting.push_back(kept.sequence);
+                at += 1;
+            }
+        }
+    }
+
+    /// Whether something is to be sent again.
+    #[must_use]
+    pub fn has_retransmission(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The packet to be sent again next. It stays so until [`Sender::mark_retransmitted`].
+    pub fn next_retransmission(&mut self) -> Option<Retransmission<'_>> {
+        let at = loop {
+            match self.position(*self.waiting.front()?) {
+                Some(at) => break at,
+                None => self.waiting.pop_front(),
+            };
+        };
+        let kept = &self.kept[at];
+        Some(Retransmission {
+            sequence: kept.sequence,
+            frame_type: kept.frame_type?,
+            session: kept.session,
+            body: &kept.body,
+            class: kept.class,
+            store_only: kept.congested,
+            as_it_was: kept.tries > 0 || kept.doubted,
+        })
+    }
+
+    /// The packet of [`Sender::next_retransmission`] has been sent.
+    pub fn mark_retransmitted(&mut self) {
+        if let Some(sequence) = self.waiting.pop_front()
+            && let Some(at) = self.position(sequence)
+        {
+            let kept = &mut self.kept[at];
+            (kept.queued, kept.lost) = (false, false);
+            kept.tries += 1;
+        }
+    }
+
+    /// Something left, or something was confirmed: from now on silence counts anew.
+    pub fn rearm(&mut self, now: Duration, srtt: Duration) {
+        self.keep = (srtt * KEEP_ROUND_TRIPS).min(MAX_KEEP);
+        let patience = srtt * 3 / 2 + RECEIPT_DELAY;
+        let any = self.kept.iter().any(|kept| kept.frame_type.is_some());
+        self.probe_at = any.then(|| now + patience * (1 << self.backoff.min(MAX_BACKOFF)));
+    }
+
+    /// Queues the newest packet if nothing was heard for too long.
+    pub fn probe(&mut self, now: Duration, srtt: Duration) {
+        if self.probe_at.is_none_or(|at| at > now) {
+            return;
+        }
+        self.backoff += 1;
+        if let Some(at) = self.kept.iter().rposition(|kept| kept.frame_type.is_some()) {
+            if self.kept[at].tries == MAX_TRIES {
+                self.give_up(at);
+            } else if !self.kept[at].queued {
+                self.kept[at].queued = true;
+                self.waiting.push_back(self.kept[at].sequence);
+            }
+        }
+        self.rearm(now, srtt);
+    }
+
+    /// When something was given up: tells `doubted` of everything that depends on it.
+    pub fn take_doubted(&mut self, mut doubted: impl FnMut(u64)) {
+        if self.given_up.is_empty() {
+            return;
+        }
+        let mut gone = std::mem::take(&mut self.given_up);
+        // packets refer to earlier ones only
+        for kept in self.kept.iter_mut().filter(|kept| kept.frame_type.is_some()) {
+            if kept.refers_to.iter().any(|sequence| gone.contains(sequence)) {
+                gone.insert(kept.sequence);
+                kept.doubted = true;
+                kept.lost |= kept.parked;
+                doubted(kept.sequence);
+            }
+        }
+        self.schedule();
+    }
+
+    /// When [`Sender::probe`] has something to do.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        self.probe_at
+    }
+
+    /// Gives everything up: the receiver has lost its store, or ARQ no longer pays.
+    pub fn clear(&mut self) {
+        while !self.kept.is_empty() {
+            self.drop_front();
+        }
+        self.waiting.clear();
+        self.probe_at = None;
+        self.backoff = 0;
+        self.given_up.clear();
+    }
+}

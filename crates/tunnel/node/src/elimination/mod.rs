@@ -1,0 +1,5 @@
+//! Elimination: what the receiver has is left out, and put back; the rest is compressed.
+
+pub mod compress;
+pub mod ratio;
+pub mod reduce;

@@ -1,0 +1,395 @@
+//! Reduce and restore: the stage that leaves out what the receiver already has, and puts it back.
+//!
+//! A reduced packet carries the generation of the store that it speaks of and a MAC over its original bytes.
+//! A packet that does not restore to exactly these bytes is a miss, for any reason: another generation, a
+//! packet that never arrived, a store with other contents.
+
+use crate::elimination::compress::{Compress, Decompress, DecompressError, Reduction, Shortening};
+use re::mac::PacketMac;
+use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
+use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
+use wire::inner::Inner;
+use wire::shim::compact::Compact;
+
+/// The sending side: the encoder and what is known of the receiver's store.
+pub struct Reduce {
+    /// `None` if the stage is off.
+    parameters: Option<Parameters>,
+    /// Made with the first packet.
+    encoder: Option<Encoder>,
+    form: Form,
+    generation: u8,
+    compress: Option<Compress>,
+    short: Vec<u8>,
+}
+
+/// The shape of a packet on the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Reduced, in the compact form.
+    Reduced,
+    /// Reduced, in another crate's form, whose frames are of this type.
+    Injected(FrameType),
+    /// Shortened, reduced or not.
+    Short,
+}
+
+impl Shape {
+    /// The shape of the packet in a frame of this type; `None` for an unreduced packet, and for other frames.
+    #[must_use]
+    pub fn of(frame_type: FrameType) -> Option<Self> {
+        match frame_type {
+            FrameType::ReducedCompact | FrameType::AgainReduced | FrameType::StoreReduced => {
+                Some(Shape::Reduced)
+            }
+            FrameType::ReducedPaper | FrameType::ReducedHashed => Some(Shape::Injected(frame_type)),
+            FrameType::Short | FrameType::AgainShort | FrameType::StoreShort => Some(Shape::Short),
+            _ => None,
+        }
+    }
+}
+
+/// Fate of one packet on the way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Type of its frame.
+    pub frame_type: FrameType,
+    /// Whether it left reduced.
+    pub reduced: bool,
+    /// Bytes that shortening saved beyond that.
+    pub shortened_bytes: usize,
+    /// Bytes of the packet as it was.
+    pub packet_bytes: usize,
+    /// Bytes of the frame it became.
+    pub frame_bytes: usize,
+    /// Bytes at the end of the frame that are the packet's payload, as far as it was not removed.
+    pub payload_bytes: usize,
+    /// Bytes of chunks that were removed from those.
+    pub chunk_bytes: usize,
+}
+
+impl Reduce {
+    /// For a peer that stores `store_bytes`; too few of them switch the stage off.
+    #[must_use]
+    pub fn new(parameters: &Parameters, store_bytes: usize, shortening: Shortening) -> Self {
+        let parameters = Parameters { store_bytes, ..*parameters };
+        let on = parameters.validate().is_ok() && parameters.policy != Policy::Off;
+        let shortens = (shortening.headers || shortening.literals) && parameters.form == Form::Compact;
+        Reduce {
+            parameters: on.then_some(parameters),
+            encoder: None,
+            form: parameters.form,
+            generation: 0,
+            compress: shortens.then(|| Compress::new(shortening)),
+            short: Vec::new(),
+        }
+    }
+
+    /// Appends `packet` as the last frame of a unit, reduced where that pays.
+    pub fn write(
+        &mut self,
+        sequence: u64,
+        packet: &[u8],
+        inner: &Inner,
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Written {
+        let start = out.len();
+        let removed_bytes = self.write_reduced(sequence, packet, inner, mac, out);
+        let reduced = removed_bytes.is_some();
+        if !reduced {
+            out.truncate(start);
+            emit_last(FrameType::Packet, out);
+            out.extend_from_slice(packet);
+        }
+        let frame_type = if reduced { self.form.frame_type() } else { FrameType::Packet };
+        let mut written = Written {
+            frame_type,
+            reduced,
+            shortened_bytes: 0,
+            packet_bytes: packet.len(),
+            frame_bytes: out.len() - start,
+            payload_bytes: inner.payload_bytes().saturating_sub(removed_bytes.unwrap_or(0)),
+            chunk_bytes: 0,
+        };
+        if self.compress(sequence, packet, inner, reduced, &out[start + 1..]) {
+            out.truncate(start);
+            emit_last(FrameType::Short, out);
+            out.extend_from_slice(&self.short);
+            let frame_bytes = out.len() - start;
+            written.shortened_bytes = written.frame_bytes - frame_bytes;
+            (written.frame_type, written.frame_bytes) = (FrameType::Short, frame_bytes);
+        }
+        written
+    }
+
+    /// Makes the body of a frame in the compact form shorter, into `self.short`, if it can be.
+    fn compress(&mut self, sequence: u64, packet: &[u8], inner: &Inner, reduced: bool, body: &[u8]) -> bool {
+        let Some(compress) = &mut self.compress else { return false };
+        let reduction = if reduced {
+            let Ok(Reduced { mac, shim, .. }) = Reduced::parse(body) else { return false };
+            let mut literals = shim;
+            let Ok(regions) = Compact::take_regions(&mut literals) else { return false };
+            Reduction { mac: Some(mac), regions, literals }
+        } else {
+            Reduction { mac: None, regions: &[], literals: body }
+        };
+        self.short.clear();
+        compress.write(sequence, packet, &inner.flow, self.generation, &reduction, &mut self.short)
+    }
+
+    /// The packet as a reduced frame: how many bytes were removed; `None`: it does not pay.
+    fn write_reduced(
+        &mut self,
+        sequence: u64,
+        packet: &[u8],
+        inner: &Inner,
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Option<usize> {
+        let encoder = match &mut self.encoder {
+            Some(encoder) => encoder,
+            // its secret follows from the pair's key, which comes with the first packet
+            None => {
+                let secret = u64::from_le_bytes(mac.of(u64::MAX, b"what encoders look for"));
+                self.encoder.insert(Encoder::new(self.parameters.as_ref()?).with_secret(secret))
+            }
+        };
+        emit_last(self.form.frame_type(), out);
+        let front = out.len();
+        Reduced { generation: self.generation, mac: [0; PACKET_MAC_BYTES], shim: &[] }.emit(out);
+        match encoder.encode(sequence, packet, inner, out) {
+            Encoded::Plain => None,
+            Encoded::Reduced { removed_bytes, .. } => {
+                out[front + 1..front + 1 + PACKET_MAC_BYTES].copy_from_slice(&mac.of(sequence, packet));
+                Some(removed_bytes)
+            }
+        }
+    }
+
+    /// Says whether what is lost from now on is sent again.
+    pub fn set_losses_repaired(&mut self, repaired: bool) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.set_losses_repaired(repaired);
+        }
+    }
+
+    /// Says whether packets wait for the processor and not for the link.
+    pub fn set_processor_short(&mut self, is_short: bool) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.set_processor_short(is_short);
+        }
+    }
+
+    /// The receiver holds `sequence`.
+    pub fn confirm(&mut self, sequence: u64) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.confirm(sequence);
+        }
+        if let Some(compress) = &mut self.compress {
+            compress.confirm(sequence);
+        }
+    }
+
+    /// The receiver does not have `sequence`.
+    pub fn report_lost(&mut self, sequence: u64) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.report_lost(sequence);
+        }
+    }
+
+    /// The receiver says which generation its store is. `false`: the receipt speaks of an older store.
+    pub fn adopt_generation(&mut self, generation: u8) -> bool {
+        // serial numbers (RFC 1982): newer if less than half the circle ahead
+        let ahead = generation.wrapping_sub(self.generation);
+        if ahead == 0 {
+            return true;
+        }
+        if ahead >= 128 {
+            return false;
+        }
+        self.generation = generation;
+        self.forget();
+        true
+    }
+
+    /// This node lost its own memory of what it sent.
+    pub fn forget(&mut self) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.clear();
+        }
+        if let Some(compress) = &mut self.compress {
+            compress.forget();
+        }
+    }
+
+    /// A packet as it was sent, while it is remembered.
+    #[must_use]
+    pub fn original(&self, sequence: u64) -> Option<&[u8]> {
+        self.encoder.as_ref()?.original(sequence)
+    }
+
+    /// The sequences that the packet written last refers to.
+    #[must_use]
+    pub fn references(&self) -> &[u64] {
+        self.encoder.as_ref().map_or(&[], Encoder::references)
+    }
+}
+
+/// The receiving side: the store and its generation.
+pub struct Restore {
+    decoder: Option<Decoder>,
+    decompress: Decompress,
+    generation: u8,
+    /// The form that this node writes, and reads beside the compact one.
+    form: Form,
+    /// Whether the peer writes a form that does not name packets, and so may mean any.
+    is_injected: bool,
+}
+
+/// Why a packet could not be restored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotRestored {
+    /// The shim is not of the form, or this node stores nothing.
+    Malformed,
+    /// It speaks of a store that is gone.
+    OtherGeneration,
+    /// It refers to packets that are not held; those that can be named.
+    Absent(AbsentSequences),
+    /// The restored bytes differ from the sent ones.
+    WrongBytes,
+}
+
+impl NotRestored {
+    /// The packets that are needed, as far as they can be named.
+    #[must_use]
+    pub fn absent(&self) -> AbsentSequences {
+        match self {
+            NotRestored::Absent(sequences) => *sequences,
+            _ => AbsentSequences::default(),
+        }
+    }
+}
+
+impl From<Miss> for NotRestored {
+    fn from(miss: Miss) -> Self {
+        match miss {
+            Miss::Malformed(_) => NotRestored::Malformed,
+            Miss::Absent { sequences } => NotRestored::Absent(sequences),
+            Miss::Unnamed => NotRestored::Absent(AbsentSequences::default()),
+            Miss::OutOfRange => NotRestored::WrongBytes,
+        }
+    }
+}
+
+impl From<DecompressError> for NotRestored {
+    fn from(why: DecompressError) -> Self {
+        match why {
+            DecompressError::Malformed => NotRestored::Malformed,
+            DecompressError::OtherGeneration => NotRestored::OtherGeneration,
+            DecompressError::UnknownHeader(sequence) => {
+                let mut absent = AbsentSequences::default();
+                absent.add(sequence);
+                NotRestored::Absent(absent)
+            }
+        }
+    }
+}
+
+impl Restore {
+    /// For a peer whose encoder announces these parameters, which may have any values. Reads packets in the
+    /// compact form and in `form`.
+    #[must_use]
+    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
+        let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
+            && sample_bits <= Parameters::MAX_SAMPLE_BITS
+            && Parameters::STORE_BYTES.contains(&store_bytes);
+        let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
+        Restore { decoder, decompress: Decompress::new(), generation: 0, form, is_injected: false }
+    }
+
+    /// The generation of the store.
+    #[must_use]
+    pub fn generation(&self) -> u8 {
+        self.generation
+    }
+
+    /// The first sequence that may refer to `sequence`: where shims name packets, only later ones do.
+    #[must_use]
+    pub fn dependents_from(&self, sequence: u64) -> u64 {
+        if self.is_injected { 0 } else { sequence + 1 }
+    }
+
+    /// Loses the store; the next generation begins.
+    pub fn forget(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+        if let Some(decoder) = &mut self.decoder {
+            decoder.clear();
+        }
+        self.decompress.forget();
+    }
+
+    /// Appends the restored packet to `out`, whose MAC has then been verified. On an error `out` is as it
+    /// was.
+    pub fn restore(
+        &mut self,
+        sequence: u64,
+        shape: Shape,
+        body: &[u8],
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRestored> {
+        let form = match shape {
+            Shape::Short => return self.restore_short(sequence, body, mac, out),
+            Shape::Reduced => Form::Compact,
+            Shape::Injected(frame_type) if frame_type == self.form.frame_type() => self.form,
+            Shape::Injected(_) => return Err(NotRestored::Malformed),
+        };
+        self.is_injected |= form != Form::Compact;
+        let reduced = Reduced::parse(body).map_err(|_| NotRestored::Malformed)?;
+        let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
+        if reduced.generation != self.generation {
+            return Err(NotRestored::OtherGeneration);
+        }
+        let start = out.len();
+        decoder.restore(sequence, form, reduced.shim, out)?;
+        if mac.verifies(sequence, &out[start..], reduced.mac) {
+            return Ok(());
+        }
+        out.truncate(start);
+        Err(NotRestored::WrongBytes)
+    }
+
+    fn restore_short(
+        &mut self,
+        sequence: u64,
+        body: &[u8],
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRestored> {
+        let start = out.len();
+        let decompressed = self.decompress.read(sequence, self.generation, body)?;
+        match decompressed.mac {
+            None => out.extend_from_slice(decompressed.shim),
+            Some(_) => {
+                let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
+                decoder.restore(sequence, Form::Compact, decompressed.shim, out)?;
+            }
+        }
+        let finished = decompressed.unfinished.is_none_or(|header| header.finish(&mut out[start..]).is_ok());
+        // without regions every byte stood inside the seal, or in a header that both ends know to be the same
+        if finished && decompressed.mac.is_none_or(|proof| mac.verifies(sequence, &out[start..], proof)) {
+            return Ok(());
+        }
+        out.truncate(start);
+        Err(NotRestored::WrongBytes)
+    }
+
+    /// Stores a packet whose bytes are proven.
+    pub fn store(&mut self, sequence: u64, packet: &[u8], inner: &Inner) {
+        if let Some(decoder) = &mut self.decoder {
+            decoder.store(sequence, packet, inner);
+        }
+        self.decompress.hold(sequence, packet);
+    }
+}

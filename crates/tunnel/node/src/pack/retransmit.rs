@@ -1,0 +1,156 @@
+//! Retransmission, on a peer's request or after a loss that its receipts show.
+
+use super::AROUND_PACKET;
+use super::packets::PacketBuilder;
+use crate::arq::nack::Recipient;
+use crate::context::Context;
+use crate::event::Outcome;
+use crate::link::Link;
+use crate::path::ecn;
+use crate::peer::Peer;
+use std::time::Duration;
+use wire::frame::{self, FrameType, SEQUENCE_BYTES};
+use wire::inner::Inner;
+use wire::number::{from_u24, to_u24};
+use wire::unit::TAG_BYTES;
+
+/// Bytes around a reply's packet in a frame that says its length.
+const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
+
+impl Peer {
+    /// Sends again what was asked for, as far as there is room. Whether that filled the datagram to its end.
+    pub(super) fn write_replies(&mut self, builder: &mut PacketBuilder<'_>, out: &mut Vec<u8>) -> bool {
+        let limit = builder.limit;
+        let Some(link) = &mut self.link else { return false };
+        while let Some(&wanted) = link.replies.front() {
+            let Some(original) = link.reduce.original(wanted) else {
+                link.replies.pop_front();
+                continue;
+            };
+            let fits = out.len() + AROUND_REPLY + original.len() <= limit;
+            if original.len() + AROUND_PACKET + builder.lane_bytes > limit + TAG_BYTES {
+                link.replies.pop_front(); // the path has become too narrow for it
+                continue;
+            }
+            let alone = builder.is_empty(out);
+            if !fits && !alone || !builder.class.admit(ecn::traffic_class(original)) {
+                break; // its turn comes in a datagram of its own
+            }
+            let mut body = to_u24(wanted).to_vec();
+            body.extend_from_slice(original);
+            link.replies.pop_front();
+            link.member.iter_mut().for_each(|member| member.sent_apart(wanted));
+            self.counters.replied += 1;
+            if fits {
+                frame::emit(FrameType::Reply, &body, out);
+            } else {
+                frame::emit_last(FrameType::Reply, out);
+                out.extend_from_slice(&body);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Sends again what was lost, as far as there is room. Whether that filled the datagram to its end.
+    pub(super) fn write_retransmissions(
+        &mut self,
+        now: Duration,
+        builder: &mut PacketBuilder<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let limit = builder.limit;
+        let Some(Link { sender: Some(sender), reduce, outstanding, member, .. }) = &mut self.link else {
+            return false;
+        };
+        while let Some(again) = sender.next_retransmission() {
+            // the frame's MAC may be the earlier session's
+            let goes_whole = again.as_it_was || again.session != builder.session;
+            let original = reduce.original(again.sequence).filter(|_| goes_whole);
+            let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
+            let body = original.unwrap_or(again.body);
+            let fits = out.len() + AROUND_REPLY + body.len() <= limit;
+            if body.len() + AROUND_PACKET + builder.lane_bytes > limit + TAG_BYTES {
+                sender.mark_retransmitted(); // the path has become too narrow for it: as good as lost
+                continue;
+            }
+            let alone = builder.is_empty(out);
+            if !fits && !alone || !builder.class.admit(again.class) {
+                break; // its turn comes in a datagram of its own
+            }
+            let frame_type = match (again.store_only, frame_type) {
+                (false, FrameType::Short) => FrameType::AgainShort,
+                (false, FrameType::ReducedCompact) => FrameType::AgainReduced,
+                (false, _) => FrameType::AgainPacket,
+                (true, FrameType::Short) => FrameType::StoreShort,
+                (true, FrameType::ReducedCompact) => FrameType::StoreReduced,
+                (true, _) => FrameType::StorePacket,
+            };
+            if fits {
+                frame::emit_front(frame_type, SEQUENCE_BYTES + body.len(), out);
+            } else {
+                frame::emit_last(frame_type, out);
+            }
+            let sequence = again.sequence;
+            frame::emit_sequence(sequence, out);
+            out.extend_from_slice(body);
+            outstanding.send_again(now, sequence);
+            sender.mark_retransmitted();
+            member.iter_mut().for_each(|member| member.sent_apart(sequence));
+            self.path.sent_again(sequence);
+            self.counters.recovered += 1;
+            if !fits {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A packet that was lost and comes again; `take` does what is done with one that comes for the first
+    /// time.
+    pub(super) fn take_retransmission(
+        &mut self,
+        now: Duration,
+        mut body: &[u8],
+        take: impl FnOnce(&mut Self, u64, &[u8]) -> bool,
+    ) -> bool {
+        let Some(link) = &mut self.link else { return false };
+        let Ok(truncated) = frame::parse_sequence(&mut body) else { return false };
+        let sequence = link.received.widen(truncated);
+        link.received.want_receipt(now, body.len());
+        // it may be one that waits for chunks
+        link.listener.iter_mut().for_each(|listener| listener.comes_again(sequence));
+        // a copy that was on its way when the first one was given up for lost
+        link.received.holds(sequence) || take(self, sequence, body)
+    }
+
+    /// A packet that was asked for.
+    pub(super) fn take_reply(
+        &mut self,
+        now: Duration,
+        body: &[u8],
+        to: Recipient,
+        ctx: &mut Context,
+    ) -> bool {
+        let Some((front, packet)) = body.split_first_chunk::<3>() else { return false };
+        let Some(link) = &mut self.link else { return false };
+        let sequence = link.received.widen(from_u24(*front));
+        let Some(nack) = link.nack.as_mut().filter(|nack| nack.is_wanted(sequence)) else {
+            return true; // late, or never asked for: nothing to do
+        };
+        let Ok(inner) = Inner::parse(packet) else { return false };
+        nack.satisfied(sequence);
+        let held = nack.remove_held(sequence);
+        link.restore.store(sequence, packet, &inner);
+        link.received.hold(sequence);
+        if let Some(held) = held {
+            let marked = Recipient::EndHosts { ecn: ecn::CE };
+            let to = if held.to == marked { marked } else { to };
+            let mut buffer = ctx.deliveries.buffer();
+            buffer.extend_from_slice(packet);
+            self.deliver(now, sequence, buffer, Outcome::Repaired, to, ctx);
+        }
+        self.restore_dependents(now, sequence, ctx);
+        true
+    }
+}
