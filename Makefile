@@ -7,7 +7,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 OVERHEARD := $(TARGET)/release/overheard
 LABORATORY := $(TARGET)/release/overheard-lab
 
-.PHONY: help demo build build-lab test check experiments bench lab-kernel fuzz executions days seeds faults audit setup model docs results reference pictures recording deb static package-test
+.PHONY: help demo build build-lab test check experiments bench instructions lab-kernel fuzz executions days seeds faults audit setup model docs results reference pictures recording deb static package-test
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,8 +30,8 @@ test: ## Install what is missing, then formatting, lints, unit and integration t
 	@scripts/setup.sh build lab test
 	@scripts/test.sh
 
-check: ## What make test leaves out: documents, guides, the oldest Rust, a model, fuzzing, QEMU, the quick experiments and their claims
-	@scripts/setup.sh build lab test origins qemu model
+check: ## What make test leaves out: documents, guides, the oldest Rust, a model, fuzzing, instructions, QEMU, the quick experiments and their claims
+	@scripts/setup.sh build lab test origins qemu model instructions
 	@scripts/check.sh
 
 experiments: setup build-lab ## Every experiment, whole, with pages in target/experiments
@@ -45,6 +45,10 @@ bench: build-lab ## Measure how fast this machine does the work of a node, and w
 	$(LABORATORY) bench scaling
 	$(LABORATORY) bench cache
 	scripts/as-root $(LABORATORY) bench tunnel
+
+instructions: ## Count the instructions that a packet takes, and fail if a count has grown by more than 3%
+	@scripts/setup.sh build instructions
+	scripts/instructions
 
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
 	@scripts/setup.sh build kernel

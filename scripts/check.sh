@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What scripts/test.sh leaves to those who wait longer: the documents and guides, the code's own documentation, the oldest
-# Rust that must do, the model of the handshake, a minute of fuzzing, Debian's kernel in
+# Rust that must do, the model of the handshake, a minute of fuzzing, counted instructions, Debian's kernel in
 # QEMU, and every experiment with its claims.
 source "$(dirname "$0")/steps.sh"
 
@@ -63,6 +63,11 @@ else
     left_out+=("the model of the handshake: spin is not installed")
 fi
 step "a minute of fuzzing" fuzzing
+if why=$(scripts/instructions --why-not 2>&1); then
+    step "instructions that a packet takes" scripts/instructions
+else
+    left_out+=("instructions that a packet takes: $why")
+fi
 if why=$(scripts/in-qemu true 2>&1); then
     step "in Debian's own kernel: radios" in_qemu --test program --test overhearing -- wi_fi
     step "in Debian's own kernel: boost" in_qemu --test program -- boost::

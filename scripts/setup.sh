@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [static] [docs] [pictures] [ns2]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [instructions] [static] [docs] [pictures] [ns2]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
@@ -10,6 +10,7 @@
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
 # model   spin, which checks the model of the handshake, and the C compiler that it needs
+# instructions  Valgrind, and the program that runs benchmarks in it
 # bench   what tunnels and caches are compared with
 # static  the C compiler and the Rust target of a program that needs nothing of its system
 # docs    mdBook, which makes the documents a site
@@ -116,6 +117,16 @@ bench_group() {
     return 0
 }
 
+instructions_group() {
+    lacks valgrind && optional+=(valgrind)
+    # The library asks for the program of its own version.
+    local version
+    version=$(grep -A1 '^name = "gungraun"$' Cargo.lock | sed -n 's/^version = "\(.*\)"/\1/p')
+    ! lacks gungraun-runner && [ "$(gungraun-runner --version)" = "gungraun-runner $version" ] && return
+    rust_is_there
+    cargo install --locked gungraun-runner --version "$version"
+}
+
 static_group() {
     lacks x86_64-linux-musl-gcc && lacks musl-gcc && essential+=(musl-tools)
     ! lacks rustup || return 0
@@ -143,8 +154,8 @@ groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | origins | kernel | qemu | model | bench | static | docs | pictures | ns2) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, static, docs, pictures, ns2" ;;
+    build | lab | test | origins | kernel | qemu | model | bench | instructions | static | docs | pictures | ns2) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, instructions, static, docs, pictures, ns2" ;;
     esac
 done
 

@@ -12,6 +12,7 @@
 //! Memory is taken at the first write to a slot. 2^16 slots take 17 MB and 2^20 take 276 MB, plus the notes.
 
 use crate::address::Address;
+use prefetch_index::prefetch_index;
 use re::pages::Pages;
 use wire::shim::slots::MAX_CHUNK_BYTES;
 
@@ -19,6 +20,8 @@ use wire::shim::slots::MAX_CHUNK_BYTES;
 pub const HEAD_BYTES: usize = size_of::<u64>();
 /// Bytes of a slot that are fetched before the chunk's length is known.
 pub const USUAL_CHUNK_BYTES: usize = 128;
+/// Bytes that a processor fetches together.
+const LINE_BYTES: usize = 64;
 const LENGTH_BITS: u32 = 9;
 const MARKED: u64 = 1 << LENGTH_BITS;
 const NAMED: u64 = MARKED << 1;
@@ -160,15 +163,15 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         (count > 0).then(|| &self.room(slot)[..count])
     }
 
-    /// Fetches the memory that a chunk of `chunk_bytes` would be compared with, or written to. Accesses to
-    /// several slots overlap, if nothing between them depends on the result.
+    /// Begins to fetch a slot's record, and the memory that a chunk of `chunk_bytes` is compared with or
+    /// written to. Nothing waits for it.
     #[inline]
-    #[must_use]
-    pub fn fetch(&self, slot: u32, chunk_bytes: usize) -> u8 {
-        let room = self.room(slot);
-        // Two lines and the last one, without a branch; the hardware fetches the fourth with the third.
-        let last = chunk_bytes.saturating_sub(1) % MAX_CHUNK_BYTES;
-        room[0] ^ room[64] ^ room[last] ^ self.head(slot).addressee()
+    pub fn prefetch(&self, slot: u32, chunk_bytes: usize) {
+        prefetch_index(&self.records[..], slot as usize * RECORD_BYTES);
+        let start = slot as usize * MAX_CHUNK_BYTES;
+        for line in (0..chunk_bytes).step_by(LINE_BYTES) {
+            prefetch_index(&self.contents[..], start + line);
+        }
     }
 
     /// The contents of a chunk's slot, compared with the chunk.

@@ -42,9 +42,8 @@ pub trait Surroundings {
     fn behind(&self, chunk: u32) -> Option<u32>;
     /// A chunk's bytes; empty if it is no longer stored.
     fn bytes(&self, chunk: u32) -> &[u8];
-    /// Fetches the memory of all that. Accesses to several chunks overlap, if nothing between them depends on
-    /// the result.
-    fn fetch(&self, chunk: u32) -> u8;
+    /// Begins to fetch the memory of all that.
+    fn prefetch(&self, chunk: u32);
 }
 
 /// Extends references to whole chunks, in the packet's order, into the gaps between them, where `allows`
@@ -58,8 +57,6 @@ pub struct Grower<'a, S, A> {
     pub smallest_bytes: usize,
     /// Whether a reference to this many bytes of a chunk is allowed.
     pub allows: A,
-    /// Sum of prefetched bytes, so that the prefetches are not optimized away.
-    pub fetched: u8,
 }
 
 impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
@@ -71,12 +68,12 @@ impl<S: Surroundings, A: FnMut(u32, usize) -> bool> Grower<'_, S, A> {
             if reference.range.start - from >= self.smallest_bytes
                 && let Some(before) = self.seen.before(reference.chunk)
             {
-                self.fetched ^= self.seen.fetch(before);
+                self.seen.prefetch(before);
             }
             if next - reference.range.end >= self.smallest_bytes
                 && let Some(behind) = self.seen.behind(reference.chunk)
             {
-                self.fetched ^= self.seen.fetch(behind);
+                self.seen.prefetch(behind);
             }
             from = reference.range.end;
         }
@@ -204,9 +201,7 @@ mod tests {
             Some(chunk + 1).filter(|next| (*next as usize) < self.ends.len())
         }
 
-        fn fetch(&self, _chunk: u32) -> u8 {
-            0
-        }
+        fn prefetch(&self, _chunk: u32) {}
 
         fn bytes(&self, chunk: u32) -> &[u8] {
             let chunk = chunk as usize;
@@ -222,7 +217,7 @@ mod tests {
 
     fn grown(packet: &[u8], smallest_bytes: usize, references: &[Reference]) -> Vec<Reference> {
         let (seen, mut out) = (line(), Vec::new());
-        let mut grower = Grower { packet, seen: &seen, smallest_bytes, allows: |_, _| true, fetched: 0 };
+        let mut grower = Grower { packet, seen: &seen, smallest_bytes, allows: |_, _| true };
         grower.grow(references, &mut out);
         for reference in &out {
             assert_eq!(
@@ -266,8 +261,7 @@ mod tests {
         assert_eq!(grown(&packet, 32, &found), found);
         let (seen, mut out) = (line(), Vec::new());
         let packet = &content[100..600];
-        let mut grower =
-            Grower { packet, seen: &seen, smallest_bytes: 32, allows: |chunk, _| chunk != 3, fetched: 0 };
+        let mut grower = Grower { packet, seen: &seen, smallest_bytes: 32, allows: |chunk, _| chunk != 3 };
         grower.grow(&found[..1], &mut out);
         assert_eq!(out.iter().map(|of| of.chunk).collect::<Vec<_>>(), [1, 2]);
     }

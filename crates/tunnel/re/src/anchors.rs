@@ -2,11 +2,13 @@
 //!
 //! There are two methods to choose and name windows. The paper's form needs [`Rabin`] fingerprints, because
 //! they travel. The compact form uses a multiplicative hash of a window's first eight bytes. The hash has no
-//! chain of dependent steps, so many positions are computed at once. Arithmetic replaces the branch that the
-//! processor would mispredict at each anchor.
+//! chain of dependent steps, so vector instructions compute many positions at once. Arithmetic replaces the
+//! branch that the processor would mispredict at each anchor.
 
 use crate::flow::fold;
 use crate::rabin::Rabin;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64, u16x32};
 use std::ops::Range;
 
 /// An odd constant with well-mixed bits: the golden ratio's fraction.
@@ -54,6 +56,8 @@ enum Method {
     Quick {
         /// Buffer for the positions found. It has room for a packet of the maximum length.
         positions: Box<[u16; 1 << 16]>,
+        /// The processor's vector instructions.
+        level: Level,
     },
 }
 
@@ -69,7 +73,7 @@ impl AnchorFinder {
     pub fn quick(window_bytes: usize, sample_bits: u32) -> Self {
         let positions = vec![0; 1 << 16].into_boxed_slice();
         let positions = positions.try_into().expect("65,536 positions were made");
-        Self::new(window_bytes.max(8), sample_bits, Method::Quick { positions })
+        Self::new(window_bytes.max(8), sample_bits, Method::Quick { positions, level: Level::new() })
     }
 
     fn new(window_bytes: usize, sample_bits: u32, method: Method) -> Self {
@@ -140,9 +144,12 @@ impl AnchorFinder {
                     kept.map(|(at, fingerprint)| Anchor { fingerprint, offset: (start + at) as u16 }),
                 );
             }
-            Method::Quick { positions } => {
+            Method::Quick { positions, level } => {
                 let bound = self.bound >> self.halvings;
-                let count = sample(payload, self.window_bytes, bound, multipliers(self.secret), positions);
+                let multipliers = multipliers(self.secret);
+                let count = dispatch!(*level, simd => {
+                    sample(simd, payload, self.window_bytes, bound, multipliers, positions)
+                });
                 let secret = self.secret;
                 anchors.extend(positions[..count].iter().map(|&at| {
                     let at = usize::from(at);
@@ -158,7 +165,9 @@ impl AnchorFinder {
 ///
 /// It has two steps without unpredictable branches: one bit for each of 64 windows, then one position for
 /// each bit that is set.
-fn sample(
+#[inline(always)]
+fn sample<S: Simd>(
+    simd: S,
     payload: &[u8],
     window_bytes: usize,
     bound: u16,
@@ -170,11 +179,11 @@ fn sample(
     for start in (0..windows).step_by(BITS) {
         let rest = &payload[start..];
         let mut kept = match rest.first_chunk() {
-            Some(block) => kept_windows(block, bound, multipliers),
+            Some(block) => kept_windows(simd, block, bound, multipliers),
             None => {
                 let mut block = [0; BLOCK_BYTES];
                 block[..rest.len()].copy_from_slice(rest);
-                kept_windows(&block, bound, multipliers)
+                kept_windows(simd, &block, bound, multipliers)
             }
         };
         if windows - start < BITS {
@@ -190,44 +199,30 @@ fn sample(
 }
 
 /// One bit for each window that starts in the block; the lowest bit is the first window.
-fn kept_windows(block: &[u8; BLOCK_BYTES], bound: u16, multipliers: [u16; 4]) -> u64 {
-    let even = kept_every_second(block, bound, multipliers);
-    spread(even) | spread(kept_every_second(&block[1..], bound, multipliers)) << 1
+#[inline(always)]
+fn kept_windows<S: Simd>(simd: S, block: &[u8; BLOCK_BYTES], bound: u16, multipliers: [u16; 4]) -> u64 {
+    let even = hashes(simd, block, multipliers).simd_le(bound);
+    let odd = hashes(simd, &block[1..], multipliers).simd_le(bound);
+    // Each half of a lane becomes one window.
+    let nothing = u16x32::splat(simd, 0);
+    let kept =
+        even.select(u16x32::splat(simd, 0x00ff), nothing) | odd.select(u16x32::splat(simd, 0xff00), nothing);
+    !kept.bitcast::<u8x64<S>>().simd_eq(0).to_bitmask()
 }
 
-/// One bit for every second window. The 16-bit lanes exchange nothing but neighbours' values, so a compiler
-/// vectorizes them on any processor.
-fn kept_every_second(block: &[u8], bound: u16, multipliers: [u16; 4]) -> u32 {
-    const WINDOWS: usize = BITS / 2;
-    let mut pairs = [0u16; WINDOWS + MULTIPLIERS.len() - 1];
-    for (pair, bytes) in pairs.iter_mut().zip(block.as_chunks().0) {
-        *pair = u16::from_le_bytes(*bytes);
-    }
-    let mut kept = [0u8; WINDOWS];
-    for (window, kept) in kept.iter_mut().enumerate() {
-        let mut hash = 0u16;
-        for (place, multiplier) in multipliers.iter().enumerate() {
-            hash = hash.wrapping_add(pairs[window + place].wrapping_mul(*multiplier));
-        }
-        *kept = u8::from(hash <= bound);
-    }
-    // The multiplication gathers eight bytes of 0 or 1 as eight bits in the highest byte.
-    let mut bits = 0;
-    for (place, eight) in kept.as_chunks().0.iter().enumerate() {
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits |= (gathered as u32) << (8 * place);
-    }
-    bits
+/// Hashes of every second window: four pairs of bytes, each times its multiplier.
+#[inline(always)]
+fn hashes<S: Simd>(simd: S, block: &[u8], multipliers: [u16; 4]) -> u16x32<S> {
+    let [first, second, third, fourth] = multipliers;
+    pairs(simd, block) * first
+        + pairs(simd, &block[2..]) * second
+        + pairs(simd, &block[4..]) * third
+        + pairs(simd, &block[6..]) * fourth
 }
 
-/// Moves bit `i` to place `2 i`.
-fn spread(bits: u32) -> u64 {
-    let mut bits = u64::from(bits);
-    bits = (bits | bits << 16) & 0x0000_ffff_0000_ffff;
-    bits = (bits | bits << 8) & 0x00ff_00ff_00ff_00ff;
-    bits = (bits | bits << 4) & 0x0f0f_0f0f_0f0f_0f0f;
-    bits = (bits | bits << 2) & 0x3333_3333_3333_3333;
-    (bits | bits << 1) & 0x5555_5555_5555_5555
+#[inline(always)]
+fn pairs<S: Simd>(simd: S, block: &[u8]) -> u16x32<S> {
+    u8x64::from_slice(simd, &block[..BITS]).bitcast()
 }
 
 /// Odd pieces of the constant, changed by the secret. A secret of 0 changes nothing.
@@ -252,6 +247,25 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn vectors_keep_the_windows_that_plain_arithmetic_keeps(
+            bytes in proptest::collection::vec(any::<u8>(), BLOCK_BYTES),
+            secret: u64,
+            bound: u16,
+        ) {
+            let multipliers = multipliers(secret);
+            let hash = |window: &[u8]| {
+                let pairs = window.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair));
+                pairs.zip(multipliers).fold(0u16, |hash, (pair, by)| hash.wrapping_add(pair.wrapping_mul(by)))
+            };
+            let plain = bytes.windows(8).map(|window| u64::from(hash(window) <= bound));
+            let plain = plain.enumerate().fold(0, |bits, (place, bit)| bits | bit << place);
+            let block = bytes.first_chunk().unwrap();
+            for level in [Level::new(), Level::baseline()] {
+                prop_assert_eq!(dispatch!(level, simd => kept_windows(simd, block, bound, multipliers)), plain);
+            }
+        }
+
         #[test]
         fn the_same_bytes_have_the_same_anchors_wherever_they_stand(
             shared in proptest::collection::vec(any::<u8>(), 16..400),

@@ -11,6 +11,8 @@
 
 use crate::anchors::Anchor;
 use crate::flow::fold;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
 use std::ops::Range;
 
 /// The fewest bytes of a match across flows.
@@ -36,7 +38,6 @@ const BLOCK_BYTES: usize = 64;
 /// letters.
 #[must_use]
 pub fn is_delimiter(byte: u8) -> bool {
-    // Comparisons without branches, so that a compiler vectorizes them.
     let is = |value: u8| byte == value;
     (byte & !2 == b'<') // and '>'
         | (byte & !1 == b'(') // and ')'
@@ -86,14 +87,21 @@ pub(crate) fn last_boundary(packet: &[u8], range: Range<usize>) -> Option<usize>
 }
 
 /// Finds the spans of payloads.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct SpanFinder {
     secret: u64,
+    /// The processor's vector instructions.
+    level: Level,
     /// One bit for each byte that ends a piece.
     ends: Vec<u64>,
 }
 
 impl SpanFinder {
+    /// A finder without a secret.
+    pub fn new() -> Self {
+        SpanFinder { secret: 0, level: Level::new(), ends: Vec::new() }
+    }
+
     /// Sets the secret under which spans are chosen and named.
     pub fn set_secret(&mut self, secret: u64) {
         self.secret = secret;
@@ -172,47 +180,40 @@ impl SpanFinder {
 
     /// Marks the ends of pieces among these bytes.
     fn mark(&mut self, bytes: &[u8]) {
-        self.ends.clear();
-        // Each block has the byte before it in front; the first one has a placeholder.
-        let mut behind = [1; BLOCK_BYTES + 1];
-        let first = bytes.len().min(BLOCK_BYTES);
-        behind[1..=first].copy_from_slice(&bytes[..first]);
-        let mut had_percent = self.mark_block(bytes, 0, &behind, false);
-        for start in (BLOCK_BYTES..bytes.len()).step_by(BLOCK_BYTES) {
-            had_percent = if let Some(block) = bytes[start - 1..].first_chunk() {
-                self.mark_block(bytes, start, block, had_percent)
-            } else {
-                let rest = &bytes[start - 1..];
-                behind[..rest.len()].copy_from_slice(rest);
-                self.mark_block(bytes, start, &behind, had_percent)
-            };
-        }
+        dispatch!(self.level, simd => self.mark_by(simd, bytes));
     }
 
-    /// Marks the ends of pieces in the block at `start`. Returns whether the block has a percent sign;
-    /// `had_percent` is the result of the block before.
-    fn mark_block(
-        &mut self,
-        bytes: &[u8],
-        start: usize,
-        block: &[u8; BLOCK_BYTES + 1],
-        had_percent: bool,
-    ) -> bool {
-        let (mut ends, has_percent) = ends(block);
-        // A percent-encoded delimiter ends two bytes behind its percent sign, which may be in the block
-        // before.
-        if has_percent || had_percent {
-            for at in start.max(2)..bytes.len().min(start + BLOCK_BYTES) {
-                if let [b'%', high, low] = bytes[at - 2..=at]
-                    && is_encoded_delimiter(high, low)
+    #[inline(always)]
+    fn mark_by<S: Simd>(&mut self, simd: S, bytes: &[u8]) {
+        self.ends.clear();
+        // Each block has the byte before it in front; the first one has a placeholder.
+        let mut copy = [1; BLOCK_BYTES + 1];
+        let mut encoded = 0u128;
+        for start in (0..bytes.len()).step_by(BLOCK_BYTES) {
+            let block = match start.checked_sub(1).and_then(|before| bytes[before..].first_chunk()) {
+                Some(block) => block,
+                None => {
+                    let rest = &bytes[start..bytes.len().min(start + BLOCK_BYTES)];
+                    copy[0] = if start == 0 { 1 } else { bytes[start - 1] };
+                    copy[1..=rest.len()].copy_from_slice(rest);
+                    &copy
+                }
+            };
+            let (delimiters, mut percents) = ends(simd, block);
+            // A percent-encoded delimiter ends two bytes behind its percent sign, perhaps in the next block.
+            while percents != 0 {
+                let percent = percents.trailing_zeros() as usize;
+                percents &= percents - 1;
+                if let Some([high, low]) = bytes.get(start + percent + 1..).and_then(<[u8]>::first_chunk)
+                    && is_encoded_delimiter(*high, *low)
                 {
-                    ends |= 1 << (at - start);
+                    encoded |= 4 << percent;
                 }
             }
+            let (bits, of_block) = (bytes.len() - start, delimiters | encoded as u64);
+            self.ends.push(if bits < BLOCK_BYTES { of_block & ((1 << bits) - 1) } else { of_block });
+            encoded >>= BLOCK_BYTES;
         }
-        let bits = bytes.len() - start;
-        self.ends.push(if bits < BLOCK_BYTES { ends & ((1 << bits) - 1) } else { ends });
-        has_percent
     }
 
     /// The first boundary behind the byte at `at` or a later byte.
@@ -228,22 +229,24 @@ impl SpanFinder {
     }
 }
 
-/// One bit for each byte of a block that ends a piece (lowest bit first), and whether the block has a percent
-/// sign. The byte before the block is in front of it.
-fn ends(block: &[u8; BLOCK_BYTES + 1]) -> (u64, bool) {
-    let mut found = [0u8; BLOCK_BYTES];
-    let mut percents = 0;
-    for (found, (before, byte)) in found.iter_mut().zip(block.iter().zip(&block[1..])) {
-        *found = u8::from(is_delimiter(*byte) | (before | byte == 0));
-        percents |= u8::from(*byte == b'%');
-    }
-    // The multiplication gathers eight bytes of 0 or 1 as eight bits in the highest byte.
-    let eights = found.as_chunks().0.iter().enumerate();
-    let ends = eights.fold(0, |bits, (place, eight)| {
-        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        bits | gathered << (8 * place)
-    });
-    (ends, percents != 0)
+/// Two sets of bytes of a block, the lowest bit first: those that end a piece by themselves or as the second
+/// zero, and percent signs. The byte before the block is in front of it.
+#[inline(always)]
+fn ends<S: Simd>(simd: S, block: &[u8; BLOCK_BYTES + 1]) -> (u64, u64) {
+    let before = u8x64::from_slice(simd, &block[..BLOCK_BYTES]);
+    let bytes = u8x64::from_slice(simd, &block[1..]);
+    // As `is_delimiter`.
+    let ends = (bytes & !2).simd_eq(b'<')
+        | (bytes & !1).simd_eq(b'(')
+        | (bytes & !4).simd_eq(b'"')
+        | (bytes | 0x20).simd_eq(b'{')
+        | (bytes | 0x20).simd_eq(b'}')
+        | bytes.simd_eq(b'\n')
+        | bytes.simd_eq(b'\r')
+        | bytes.simd_eq(b';')
+        | bytes.simd_eq(b',')
+        | (before | bytes).simd_eq(0);
+    (ends.to_bitmask(), bytes.simd_eq(b'%').to_bitmask())
 }
 
 /// Fingerprint of every byte of a span of at least 16 bytes.
@@ -267,6 +270,20 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    fn vectors_find_the_delimiters_that_comparisons_find() {
+        for level in [Level::new(), Level::baseline()] {
+            for byte in 0..=255 {
+                let mut block = [b'x'; BLOCK_BYTES + 1];
+                block[1 + usize::from(byte) % BLOCK_BYTES] = byte;
+                let (ends, percents) = dispatch!(level, simd => ends(simd, &block));
+                let bit = 1 << (byte % BLOCK_BYTES as u8);
+                assert_eq!(ends, if is_delimiter(byte) { bit } else { 0 }, "{byte}");
+                assert_eq!(percents, if byte == b'%' { bit } else { 0 }, "{byte}");
+            }
+        }
+    }
+
+    #[test]
     fn delimiters_are_those_that_are_said() {
         let all: Vec<u8> = (0..=255).filter(|byte| is_delimiter(*byte)).collect();
         assert_eq!(all, b"\n\r\"&(),;<>[]{}");
@@ -278,7 +295,7 @@ mod tests {
             shared in proptest::collection::vec(32u8..128, 100..600),
             front in proptest::collection::vec(1u8..255, 0..100),
         ) {
-            let mut finder = SpanFinder::default();
+            let mut finder = SpanFinder::new();
             let (mut alone, mut behind) = (Vec::new(), Vec::new());
             finder.find(&shared, &(0..shared.len()), 0..shared.len(), 0, &mut alone);
             let packet = [&front[..], &shared].concat();
@@ -301,7 +318,7 @@ mod tests {
                 0..300,
             ),
         ) {
-            let mut finder = SpanFinder::default();
+            let mut finder = SpanFinder::new();
             finder.mark(&bytes);
             for at in 0..bytes.len() {
                 let next = (at + 1..=bytes.len()).find(|end| ends_piece(&bytes[..*end]));

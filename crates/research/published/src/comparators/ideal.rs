@@ -46,9 +46,7 @@ impl Surroundings for Chunks {
         self.kept[chunk as usize].behind
     }
 
-    fn fetch(&self, _chunk: u32) -> u8 {
-        0
-    }
+    fn prefetch(&self, _chunk: u32) {}
 
     fn bytes(&self, chunk: u32) -> &[u8] {
         &self.bytes[self.kept[chunk as usize].bytes.clone()]
@@ -97,8 +95,7 @@ impl Ideal {
             }
         }
         if self.with_parts {
-            let mut grower =
-                Grower { packet, seen: &self.chunks, smallest_bytes, allows: |_, _| true, fetched: 0 };
+            let mut grower = Grower { packet, seen: &self.chunks, smallest_bytes, allows: |_, _| true };
             grower.grow(&self.found, &mut self.references);
         } else {
             self.references.clone_from(&self.found);

@@ -88,9 +88,9 @@ impl Gateway {
     /// Cuts the packet and looks its chunks up.
     fn find(&mut self, packet: &[u8]) {
         self.chunks.clear();
-        let Gateway { settings, addresses, cache, chunks, fetched, .. } = self;
-        cut(settings.boundaries, addresses, packet, 0..packet.len(), chunks);
-        look_up(cache, packet, chunks, fetched);
+        let Gateway { settings, addresses, cache, chunks, .. } = self;
+        cut(settings.boundaries, addresses, cache, packet, 0..packet.len(), chunks);
+        look_up(cache, packet, chunks);
     }
 
     /// Counts the chunks found by origin, and returns their bytes.
@@ -127,7 +127,6 @@ impl Gateway {
             references,
             flush,
             displacing,
-            fetched,
             ..
         } = self;
         let Some(associated) = stations.get_mut(to) else { return };
@@ -182,9 +181,7 @@ impl Gateway {
         }
         if settings.parts {
             let smallest_bytes = settings.boundaries.min_chunk.bytes();
-            let mut grower = Grower { packet, seen: &*cache, smallest_bytes, allows: removes, fetched: 0 };
-            grower.grow(found, references);
-            *fetched ^= grower.fetched;
+            Grower { packet, seen: &*cache, smallest_bytes, allows: removes }.grow(found, references);
         } else {
             references.clone_from(found);
         }
@@ -229,7 +226,7 @@ impl Gateway {
 
     /// Cuts the packet's literals as a listener does: each stretch between references on its own.
     fn cut_literals(&mut self, packet: &[u8]) {
-        let Gateway { settings, addresses, cache, chunks, literals, references, fetched, .. } = self;
+        let Gateway { settings, addresses, cache, chunks, literals, references, .. } = self;
         literals.clear();
         let mut of_packet = &chunks[..];
         for gap in gaps(references, packet.len()) {
@@ -242,11 +239,11 @@ impl Gateway {
             if starts && ends {
                 literals.extend_from_slice(as_they_are);
             } else {
-                cut(settings.boundaries, addresses, packet, gap, literals);
+                cut(settings.boundaries, addresses, cache, packet, gap, literals);
             }
             of_packet = behind;
         }
-        look_up(cache, packet, literals, fetched);
+        look_up(cache, packet, literals);
     }
 
     /// Whether a chunk displaces a chunk that the packet refers to.
@@ -363,10 +360,11 @@ impl Beside {
 }
 
 /// Cuts a stretch of a packet and appends its chunks to `out`. A rest below the smallest chunk is not a
-/// chunk.
+/// chunk. The memory of a chunk's slot arrives while the next chunks are cut.
 pub(super) fn cut(
     boundaries: Boundaries,
     addresses: &Addresses,
+    cache: &GatewayCache,
     packet: &[u8],
     stretch: Range<usize>,
     out: &mut Vec<Chunk>,
@@ -377,16 +375,13 @@ pub(super) fn cut(
     for range in boundaries.chunks(&packet[stretch.clone()]) {
         let range = range.start + stretch.start..range.end + stretch.start;
         let address = addresses.of(&packet[range.clone()]);
+        cache.prefetch(address.slot(cache.slot_bits()), range.len());
         out.push(Chunk { range, address, found: None });
     }
 }
 
-/// Looks up the chunks that were not looked up yet; their memory accesses overlap. A chunk that another
-/// gateway only named gets its bytes.
-pub(super) fn look_up(cache: &mut GatewayCache, packet: &[u8], chunks: &mut [Chunk], fetched: &mut u8) {
-    for chunk in chunks.iter().filter(|chunk| chunk.found.is_none()) {
-        *fetched ^= cache.fetch(chunk.address.slot(cache.slot_bits()), chunk.range.len());
-    }
+/// Looks up the chunks that were not looked up yet. A chunk that another gateway only named gets its bytes.
+pub(super) fn look_up(cache: &mut GatewayCache, packet: &[u8], chunks: &mut [Chunk]) {
     for chunk in chunks.iter_mut().filter(|chunk| chunk.found.is_none()) {
         let bytes = &packet[chunk.range.clone()];
         cache.supply(chunk.address, bytes);

@@ -26,10 +26,10 @@ impl Gateway {
         self.literals.clear();
         for stretch in stretches(&encoded) {
             // Each stretch is cut on its own, as every listener does.
-            cut(self.settings.boundaries, &self.addresses, heard, stretch, &mut self.literals);
+            cut(self.settings.boundaries, &self.addresses, &self.cache, heard, stretch, &mut self.literals);
         }
-        let Gateway { cache, literals, fetched, .. } = self;
-        look_up(cache, heard, literals, fetched);
+        let Gateway { cache, literals, .. } = self;
+        look_up(cache, heard, literals);
         let before = follows.and_then(|number| self.sent.packet(number));
         let last_before = before.and_then(|packet| self.sent.chunks(packet).last()).map(SentChunk::slot);
         let mut literal = 0;

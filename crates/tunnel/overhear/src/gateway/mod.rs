@@ -120,8 +120,6 @@ pub struct Gateway {
     slots: Vec<u32>,
     /// Slots whose chunk another chunk of the packet displaces.
     displacing: Vec<u32>,
-    /// Sum of prefetched bytes, so that the prefetches are not optimized away.
-    fetched: u8,
 }
 
 impl Gateway {
@@ -144,7 +142,6 @@ impl Gateway {
             runs: Vec::new(),
             slots: Vec::new(),
             displacing: Vec::new(),
-            fetched: 0,
             settings,
         })
     }

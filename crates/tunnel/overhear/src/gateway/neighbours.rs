@@ -35,8 +35,8 @@ impl Surroundings for GatewayCache {
     }
 
     #[inline]
-    fn fetch(&self, slot: u32) -> u8 {
-        SlotCache::fetch(self, slot, USUAL_CHUNK_BYTES)
+    fn prefetch(&self, slot: u32) {
+        SlotCache::prefetch(self, slot, USUAL_CHUNK_BYTES);
     }
 
     #[inline]

@@ -76,8 +76,6 @@ pub struct Station {
     statistics: StationStatistics,
     restored: Vec<u8>,
     chunks: Vec<(Range<usize>, Address)>,
-    /// Sum of prefetched bytes, so that the prefetches are not optimized away.
-    fetched: u8,
     last_flush: Option<u32>,
 }
 
@@ -98,7 +96,6 @@ impl Station {
             statistics: StationStatistics::default(),
             restored: Vec::with_capacity(2048),
             chunks: Vec::new(),
-            fetched: 0,
             last_flush: None,
             station,
             settings,
@@ -189,7 +186,7 @@ impl Station {
     /// Restores the packet from the present chunks, and returns the number of missing ones.
     fn restore(&mut self, encoded: &Encoded<'_>) -> Result<usize, Refusal> {
         for slot in encoded.slots() {
-            self.fetched ^= self.cache.fetch(slot, USUAL_CHUNK_BYTES);
+            self.cache.prefetch(slot, USUAL_CHUNK_BYTES);
         }
         self.restored.clear();
         let mut missing = 0;
@@ -363,10 +360,8 @@ impl Station {
         chunks.clear();
         for chunk in self.settings.boundaries.chunks(literals) {
             let address = self.addresses.of(&literals[chunk.clone()]);
+            self.cache.prefetch(address.slot(slot_bits), chunk.len());
             chunks.push((chunk, address));
-        }
-        for (chunk, address) in &chunks {
-            self.fetched ^= self.cache.fetch(address.slot(slot_bits), chunk.len());
         }
         for (chunk, address) in &chunks {
             self.keep(*address, &literals[chunk.clone()]);

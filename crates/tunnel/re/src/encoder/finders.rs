@@ -26,7 +26,7 @@ pub(super) struct Finders {
 impl Finders {
     /// Finders without results.
     pub fn new(sharing: Sharing, windows: AnchorFinder) -> Self {
-        let pieces = SpanFinder::default();
+        let pieces = SpanFinder::new();
         Finders { sharing, secret: 0, windows, pieces, halvings: 0, anchors: Vec::new(), spans: Vec::new() }
     }
 
