@@ -33,6 +33,7 @@ pub mod outbox;
 mod outlet;
 pub mod path;
 pub mod ports;
+pub mod processor;
 pub mod radio;
 pub mod rates;
 pub mod reactor;

@@ -5,7 +5,7 @@
 //! sets the whole octet.
 
 use crate::Error;
-use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{self, IoSlice, IoSliceMut};
@@ -68,7 +68,10 @@ impl Udp {
         })?;
         let set_up = |socket: &UdpSocket| -> io::Result<(UdpSocketState, SocketAddr)> {
             let state = UdpSocketState::new(UdpSockRef::from(socket))?;
-            state.set_recv_buffer_size(UdpSockRef::from(socket), RECEIVE_BUFFER_BYTES)?;
+            // Beyond the system's limit for all (net.core.rmem_max) with CAP_NET_ADMIN, within it without.
+            if setsockopt(socket, sockopt::RcvBufForce, &RECEIVE_BUFFER_BYTES).is_err() {
+                state.set_recv_buffer_size(UdpSockRef::from(socket), RECEIVE_BUFFER_BYTES)?;
+            }
             state.set_send_buffer_size(UdpSockRef::from(socket), SEND_BUFFER_BYTES)?;
             Ok((state, socket.local_addr()?))
         };

@@ -43,6 +43,9 @@ pub struct Config {
     /// The versions of the formats that the node says it speaks. It says the truth unless one wants to see
     /// how nodes of other versions get on with it.
     pub versions: RangeInclusive<u8>,
+    /// Whether the processor has instructions for AES. Sessions with peers that have them as well are sealed
+    /// with AES-256-GCM, and all others with ChaCha20-Poly1305.
+    pub computes_aes: bool,
     /// Handshakes have higher numbers than this, which should rise from boot to boot (microseconds since 1970
     /// do). Where it does not, the first handshake with a peer costs a round trip more.
     pub handshakes_above: u64,
@@ -80,6 +83,7 @@ impl Config {
             source_ports: 1,
             copies_dscp: true,
             versions: 1..=VERSION,
+            computes_aes: false,
             handshakes_above: 0,
             snoop: None,
             group: None,

@@ -25,8 +25,8 @@ use recovery::{History, Settings, Snoop, Undoes, Upstream};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::hello::{
-    ANSWERS_REQUESTS, CODES, COMBINES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS, NOTIFIES,
-    RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
+    ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
+    NOTIFIES, RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
 };
 use wire::unit::PLAIN;
 
@@ -131,6 +131,7 @@ pub fn capabilities(config: &Config) -> u32 {
         | UNCODES
         | UNCODES_ROWS
         | HEEDS
+        | if config.computes_aes { COMPUTES_AES } else { 0 }
         | if snoop.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
         | if config.group.is_some() { LISTENS } else { 0 }

@@ -3,16 +3,22 @@
 use crate::config::PeerConfig;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use prefix_trie::PrefixMap;
+use std::cell::Cell;
 use std::net::IpAddr;
 
 /// In a shard's routes, a peer of another shard.
 pub(crate) const ELSEWHERE: usize = usize::MAX;
 
-/// The peers' addresses.
+/// Length of a prefix, and its peer.
+type Owner = (u8, usize);
+
+/// The peers' addresses. They never change.
 #[derive(Default)]
 pub struct Routes {
     v4: PrefixMap<Ipv4Net, usize>,
     v6: PrefixMap<Ipv6Net, usize>,
+    /// The latest answer: most packets have the addresses of the packet before.
+    latest: Cell<Option<(IpAddr, Option<Owner>)>>,
 }
 
 impl Routes {
@@ -51,7 +57,16 @@ impl Routes {
 
     /// The length of the longest prefix that holds `address`, and whose it is.
     #[must_use]
-    pub fn longest(&self, address: IpAddr) -> Option<(u8, usize)> {
+    pub fn longest(&self, address: IpAddr) -> Option<Owner> {
+        if let Some((_, owner)) = self.latest.get().filter(|(of, _)| *of == address) {
+            return owner;
+        }
+        let owner = self.search(address);
+        self.latest.set(Some((address, owner)));
+        owner
+    }
+
+    fn search(&self, address: IpAddr) -> Option<Owner> {
         match address {
             IpAddr::V4(address) => {
                 self.v4.get_lpm(&Ipv4Net::from(address)).map(|(net, &peer)| (net.prefix_len(), peer))
@@ -79,7 +94,9 @@ mod tests {
         };
         let routes = Routes::new(&[peer(&["0.0.0.0/0", "::/0"]), peer(&["10.1.0.7/16", "fd00::/64"])]);
         for (address, expected) in [("10.1.255.1", 1), ("10.2.0.1", 0), ("fd00::1", 1), ("fd01::1", 0)] {
-            assert_eq!(routes.peer(address.parse().unwrap()), Some(expected), "{address}");
+            for _ in 0..2 {
+                assert_eq!(routes.peer(address.parse().unwrap()), Some(expected), "{address}");
+            }
         }
         assert_eq!(Routes::new(&[]).peer("10.0.0.1".parse().unwrap()), None);
     }

@@ -16,8 +16,6 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The same constant in four odd pieces, one for each pair of a window's first eight bytes.
 const MULTIPLIERS: [u16; 4] = [0x9e37, 0x79b9, 0x7f4b, 0x7c15];
 
-/// Bytes in each stretch of [`AnchorFinder::find_thinly`].
-pub const THIN_BYTES: usize = 256;
 /// Windows that [`AnchorFinder::find_thinly`] examines in each stretch.
 pub const THIN_WINDOWS: usize = 64;
 
@@ -121,10 +119,16 @@ impl AnchorFinder {
     }
 
     /// As [`find`](AnchorFinder::find), but examines only the first [`THIN_WINDOWS`] windows of every
-    /// [`THIN_BYTES`] bytes. It takes about a quarter of the time.
-    pub fn find_thinly(&mut self, packet: &[u8], payload: Range<usize>, anchors: &mut Vec<Anchor>) {
+    /// `stretch_bytes`.
+    pub fn find_thinly(
+        &mut self,
+        packet: &[u8],
+        payload: Range<usize>,
+        stretch_bytes: usize,
+        anchors: &mut Vec<Anchor>,
+    ) {
         anchors.clear();
-        for start in payload.clone().step_by(THIN_BYTES) {
+        for start in payload.clone().step_by(stretch_bytes) {
             let end = payload.end.min(start + THIN_WINDOWS + self.window_bytes - 1);
             self.append(packet, start..end, anchors);
         }
@@ -293,13 +297,14 @@ mod tests {
         fn found_thinly_are_those_in_the_first_windows_of_every_stretch(
             bytes in proptest::collection::vec(any::<u8>(), 0..2000),
             start in 0usize..300,
+            stretch_bytes in THIN_WINDOWS..1100,
         ) {
             for mut finder in both(16, 2) {
                 let (mut all, mut some) = (Vec::new(), Vec::new());
                 let start = start.min(bytes.len());
                 finder.find(&bytes, start..bytes.len(), &mut all);
-                finder.find_thinly(&bytes, start..bytes.len(), &mut some);
-                all.retain(|anchor| (usize::from(anchor.offset) - start) % THIN_BYTES < THIN_WINDOWS);
+                finder.find_thinly(&bytes, start..bytes.len(), stretch_bytes, &mut some);
+                all.retain(|anchor| (usize::from(anchor.offset) - start) % stretch_bytes < THIN_WINDOWS);
                 prop_assert_eq!(some, all);
             }
         }

@@ -170,7 +170,8 @@ impl Encoder {
         self.continuations.ended(inner, payload.len(), end.or(reached));
         if self.store.insert_of_flow(sequence, owner.tag, packet, payload.clone()) {
             if !searched {
-                self.finders.find_to_enter(self.sparing.is_rare(), owner, packet, &payload, unknown);
+                let entering = self.sparing.enters_next();
+                self.finders.find_to_enter(entering, owner, packet, &payload, unknown);
             }
             if self.indexes_when_confirmed() {
                 if self.has_own_index() {
@@ -319,7 +320,7 @@ impl Encoder {
         if let Some(keys) = self.waiting.of(sequence) {
             keys.for_each(|key| self.index.insert(key, sequence));
         } else if let Some(stored) = self.store.get(sequence) {
-            self.finders.find_again(self.sparing.is_rare(), &stored);
+            self.finders.find_again(self.sparing.enters_again(), &stored);
             self.enter_anchors(sequence);
         }
     }

@@ -58,12 +58,18 @@ impl Compressor {
         Compressor { context, sparing: Sparing::on(), frame: Vec::new() }
     }
 
+    /// Sets whether packets wait for the processor and not for the link. If so, one packet in 64 is looked at.
+    pub fn set_processor_short(&mut self, is_short: bool) {
+        self.sparing.processor_is_short(is_short);
+    }
+
     /// Appends the compressed `literals` to `out` and returns true, if that saves at least
     /// [`MIN_SAVED_BYTES`]. Otherwise `out` is unchanged.
     pub fn compress(&mut self, literals: &[u8], out: &mut Vec<u8>) -> bool {
         let worth_a_try = (MIN_LITERAL_BYTES..=MAX_RESTORED_BYTES).contains(&literals.len())
+            && self.sparing.wants_a_look()
             && !looks_random(literals)
-            && self.sparing.wants_a_search();
+            && (self.sparing.is_short() || self.sparing.wants_a_search());
         if !worth_a_try {
             return false;
         }
@@ -116,7 +122,8 @@ const RUN_BYTES: usize = 32;
 /// Equal pairs are one in 256 of random bytes, one in 64 of Base64, and one in about 16 of text. In a sample
 /// of 256 random bytes, their number exceeds its mean by a quarter once in some hundred times.
 fn looks_random(literals: &[u8]) -> bool {
-    let mut counts = [0u32; 256];
+    // the product of a count and the one below fits as well, and vector instructions have such products
+    let mut counts = [0u16; 256];
     let mut count = |run: &[u8]| run.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
     let looked_at = if literals.len() <= LOOK_BYTES {
         count(literals);
@@ -126,7 +133,7 @@ fn looks_random(literals: &[u8]) -> bool {
         (0..LOOK_BYTES / RUN_BYTES).for_each(|run| count(&literals[run * step..][..RUN_BYTES]));
         LOOK_BYTES
     };
-    let equal_pairs: u32 = counts.iter().map(|count| count * count.saturating_sub(1)).sum();
+    let equal_pairs = counts.iter().map(|count| u32::from(count * count.saturating_sub(1))).sum::<u32>();
     let pairs = (looked_at * looked_at.saturating_sub(1)) as u32;
     equal_pairs * 256 * 4 < pairs * 5
 }

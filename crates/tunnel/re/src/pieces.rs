@@ -19,8 +19,7 @@ use std::ops::Range;
 pub const LEAST_BYTES: usize = 24;
 /// The most bytes of a span that is looked up.
 const MOST_BYTES: usize = 512;
-/// While little repeats, spans begin in the first [`THIN_BYTES`] of every [`STRETCH_BYTES`].
-const STRETCH_BYTES: usize = 1024;
+/// Where a packet is examined in part, spans begin in the first so many bytes of every stretch.
 const THIN_BYTES: usize = 192;
 /// The fewest bytes of a span's first piece. Of many short pieces in a row, one span suffices.
 const LONG_BYTES: usize = 4;
@@ -121,16 +120,17 @@ impl SpanFinder {
         self.append(packet, payload, unknown, halvings, spans);
     }
 
-    /// As [`find`](SpanFinder::find), but examines only a part of the packet.
+    /// As [`find`](SpanFinder::find), but examines only the first [`THIN_BYTES`] of every `stretch_bytes`.
     pub fn find_thinly(
         &mut self,
         packet: &[u8],
         payload: &Range<usize>,
         unknown: Range<usize>,
+        stretch_bytes: usize,
         spans: &mut Vec<Anchor>,
     ) {
         spans.clear();
-        for start in unknown.clone().step_by(STRETCH_BYTES) {
+        for start in unknown.clone().step_by(stretch_bytes) {
             self.append(packet, payload, start..unknown.end.min(start + THIN_BYTES), 0, spans);
         }
     }

@@ -92,6 +92,8 @@ pub const UNCODES_ROWS: u32 = 1024;
 pub const SEPARATES: u32 = 2048;
 /// Sends natives for several members as one frame, and wants to be told what its members overhear.
 pub const COMBINES: u32 = 4096;
+/// Has instructions for AES: sessions between two such nodes are sealed with AES-256-GCM.
+pub const COMPUTES_AES: u32 = 8192;
 
 impl Hello {
     /// The version of a session between this node and `other`.

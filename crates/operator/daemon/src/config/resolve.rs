@@ -114,6 +114,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     };
     node.boost = boost.is_some();
     node.copies_dscp = file.tunnel.copy_dscp;
+    node.computes_aes = io::processor::computes_aes();
     node.source_ports = source_ports;
     node.group = group;
     node.gateways = gateways;

@@ -169,6 +169,11 @@ impl Compress {
         true
     }
 
+    /// Sets whether packets wait for the processor and not for the link. Literals are then compressed rarely.
+    pub fn set_processor_short(&mut self, is_short: bool) {
+        self.compressor.set_processor_short(is_short);
+    }
+
     /// The receiver holds `sequence`.
     pub fn confirm(&mut self, sequence: u64) {
         let at = sequence as usize % self.headers.slots.len();

@@ -179,6 +179,9 @@ impl Reduce {
         if let Some(encoder) = &mut self.encoder {
             encoder.set_processor_short(is_short);
         }
+        if let Some(compress) = &mut self.compress {
+            compress.set_processor_short(is_short);
+        }
     }
 
     /// The receiver holds `sequence`.

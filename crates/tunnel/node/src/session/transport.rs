@@ -2,14 +2,14 @@
 
 use crate::session::handshake::{Keys, Network, derive};
 use crate::session::replay::ReplayWindow;
-use crate::session::seal::{COUNTER_LIMIT, Seal, TrafficKey};
+use crate::session::seal::{Cipher, Seal, TrafficKey};
 use re::mac::PacketMac;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::hello::Hello;
+use wire::hello::{COMPUTES_AES, Hello};
 use wire::number::{COUNTER_BITS, widen};
-use wire::unit::Kind;
+use wire::unit::{Kind, PLAIN};
 use zeroize::Zeroize;
 
 /// The initiator makes new keys when the old ones are this old.
@@ -42,6 +42,8 @@ pub struct Session {
     pub hello: Hello,
     /// Version that both speak.
     pub version: u8,
+    /// What its units are sealed with.
+    pub cipher: Cipher,
     /// MACs for packets that go out.
     pub send_mac: PacketMac,
     /// MACs for packets that come in.
@@ -84,8 +86,12 @@ impl Session {
         now: Duration,
     ) -> Self {
         let (own, hello) = hellos;
+        let version = own.common_version(&hello);
+        // a plain tunnel knows no capabilities
+        let compute_aes = version != PLAIN && own.capabilities & hello.capabilities & COMPUTES_AES != 0;
+        let cipher = if compute_aes { Cipher::Aes256Gcm } else { Cipher::ChaCha20Poly1305 };
         let session = Session {
-            version: own.common_version(&hello),
+            version,
             local_id,
             remote_id,
             established: now,
@@ -96,8 +102,9 @@ impl Session {
             hello,
             send_mac: PacketMac::new(&mac_key(&keys.send)),
             receive_mac: PacketMac::new(&mac_key(&keys.receive)),
-            send_key: Arc::new(TrafficKey::new(&keys.send)),
-            receive_key: TrafficKey::new(&keys.receive),
+            cipher,
+            send_key: Arc::new(TrafficKey::of(cipher, &keys.send)),
+            receive_key: TrafficKey::of(cipher, &keys.receive),
             next_counter: 0,
             window: ReplayWindow::default(),
         };
@@ -109,7 +116,7 @@ impl Session {
     /// Whether the keys may be used at `now`.
     #[must_use]
     pub fn is_usable(&self, now: Duration) -> bool {
-        now < self.established + REJECT_AFTER && self.next_counter < COUNTER_LIMIT
+        now < self.established + REJECT_AFTER && self.next_counter < self.cipher.most_units()
     }
 
     /// The seal for the next unit; every call gives another counter.

@@ -4,9 +4,13 @@ use crate::anchors::{Anchor, AnchorFinder};
 use crate::flow::Owner;
 use crate::pieces::SpanFinder;
 use crate::sharing::Sharing;
+use crate::sparing::Entering;
 use crate::store::Stored;
 use std::ops::Range;
 use wire::inner::{Flow, Inner};
+
+/// Where a packet is examined in part, stretches for spans are so many times as long as those for windows.
+const SPANS_FEWER: usize = 4;
 
 /// The finders of one encoder, and their latest results.
 #[derive(Debug)]
@@ -62,34 +66,38 @@ impl Finders {
         self.belong_to(owner);
     }
 
-    /// Finds the keys under which a packet is entered. `is_rare` means that little repeats: a few keys then
-    /// suffice.
+    /// Finds the keys under which a packet is entered.
     pub fn find_to_enter(
         &mut self,
-        is_rare: bool,
+        entering: Entering,
         owner: Owner,
         packet: &[u8],
         payload: &Range<usize>,
         unknown: Range<usize>,
     ) {
-        if !is_rare {
-            return self.find(owner, packet, payload, unknown);
-        }
-        self.windows.find_thinly(packet, unknown.clone(), &mut self.anchors);
+        let stretch_bytes = match entering {
+            Entering::All => return self.find(owner, packet, payload, unknown),
+            Entering::Few { stretch_bytes } => stretch_bytes,
+            Entering::Nothing => {
+                self.anchors.clear();
+                return self.spans.clear();
+            }
+        };
+        self.windows.find_thinly(packet, unknown.clone(), stretch_bytes, &mut self.anchors);
         if self.sharing.has_pieces() {
-            self.pieces.find_thinly(packet, payload, unknown, &mut self.spans);
+            self.pieces.find_thinly(packet, payload, unknown, SPANS_FEWER * stretch_bytes, &mut self.spans);
         }
         self.belong_to(owner);
     }
 
     /// Finds the keys of a stored packet.
-    pub fn find_again(&mut self, is_rare: bool, stored: &Stored<'_>) {
+    pub fn find_again(&mut self, entering: Entering, stored: &Stored<'_>) {
         let owner = match Inner::parse(stored.packet) {
             Ok(inner) => self.owner(&inner.flow),
             Err(_) => Owner::NOBODY,
         };
         let payload = stored.payload.clone();
-        self.find_to_enter(is_rare, owner, stored.packet, &payload, payload.clone());
+        self.find_to_enter(entering, owner, stored.packet, &payload, payload.clone());
     }
 
     /// All windows and spans of the latest search.

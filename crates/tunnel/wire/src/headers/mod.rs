@@ -112,6 +112,7 @@ pub struct Split<'a> {
 /// headers or fragments, then TCP without urgent data or UDP; lengths that agree with the packet's, and for
 /// IPv4 a checksum that is right. Whatever else there is has to be sent as it is.
 #[must_use]
+#[inline] // a result in memory would wait there for all writes before it
 pub fn split(packet: &[u8]) -> Option<Split<'_>> {
     let layout = Layout::of(packet)?;
     let (header, payload) = packet.split_at_checked(layout.header_bytes)?;
