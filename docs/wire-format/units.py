@@ -5,7 +5,7 @@ from hashlib import blake2s
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
 from hashes import highway
 from octets import Malformed, Reader, number, require, varint
@@ -110,20 +110,24 @@ def nearest(low: int, bits: int, expected: int) -> int:
 def read_sealed(data: bytes, given: Value) -> Value:
     unit, header, body = read_unit(Reader(data))
     counter = nearest(unit["counter"], 24, given["counter"])
-    plaintext = open_seal(bytes.fromhex(given["key"]), counter, header, body)
-    return {"key": given["key"], "counter": counter, "plaintext": plaintext.hex(), "header": header.hex()}
+    plaintext = open_seal(bytes.fromhex(given["key"]), counter, header, body, cipher_of(given))
+    return given | {"counter": counter, "plaintext": plaintext.hex(), "header": header.hex()}
 
 
-def open_seal(key: bytes, counter: int, header: bytes, body: bytes) -> bytes:
+def cipher_of(value: Value) -> type:
+    return AESGCM if value.get("cipher") == "AES-256-GCM" else ChaCha20Poly1305
+
+
+def open_seal(key: bytes, counter: int, header: bytes, body: bytes, cipher: type = ChaCha20Poly1305) -> bytes:
     try:
-        return ChaCha20Poly1305(key).decrypt(nonce(counter), body, header)
+        return cipher(key).decrypt(nonce(counter), body, header)
     except InvalidTag:
         raise Malformed("the seal does not open") from None
 
 
 def write_sealed(value: Value) -> bytes:
     header = bytes.fromhex(value["header"])
-    cipher = ChaCha20Poly1305(bytes.fromhex(value["key"]))
+    cipher = cipher_of(value)(bytes.fromhex(value["key"]))
     return header + cipher.encrypt(nonce(value["counter"]), bytes.fromhex(value["plaintext"]), header)
 
 

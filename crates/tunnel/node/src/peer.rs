@@ -342,6 +342,7 @@ impl Peer {
                 .map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),
+            cipher: self.sessions.cipher().map(|cipher| cipher.to_string()),
             store_bytes: link.map(|link| link.store_bytes),
             radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),
             overheard_share: link

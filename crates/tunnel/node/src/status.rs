@@ -67,6 +67,10 @@ pub struct PeerStatus {
     /// The version of the formats in the session. 0: the two ends have no version in common, and the session
     /// is a plain tunnel.
     pub version: Option<u8>,
+    /// What units of the session are sealed with: `AES-256-GCM` where both processors have instructions for
+    /// AES, and otherwise `ChaCha20-Poly1305`. None without a session.
+    #[serde(default)]
+    pub cipher: Option<String>,
     /// The size of the store in bytes that both ends use for each direction: the smaller of their two values.
     /// 0 in a plain tunnel. None without a session.
     #[serde(default)]

@@ -71,6 +71,7 @@ pub(crate) mod tests {
             revoked: false,
             session_age_seconds: Some(30.0),
             version: Some(1),
+            cipher: None,
             store_bytes: Some(1 << 24),
             srtt_seconds: Some(0.04),
             source_ports: 1,

@@ -324,6 +324,7 @@ fn everything() -> dashboard::node::Report {
         revoked: false,
         session_age_seconds: Some(1.0),
         version: Some(1),
+        cipher: None,
         store_bytes: Some(1 << 24),
         srtt_seconds: Some(1.0),
         source_ports: 1,

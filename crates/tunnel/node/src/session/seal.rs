@@ -21,6 +21,15 @@ pub enum Cipher {
     Aes256Gcm,
 }
 
+impl std::fmt::Display for Cipher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Cipher::ChaCha20Poly1305 => "ChaCha20-Poly1305",
+            Cipher::Aes256Gcm => "AES-256-GCM",
+        })
+    }
+}
+
 impl Cipher {
     /// The most units under one key; long before, it is replaced.
     #[must_use]

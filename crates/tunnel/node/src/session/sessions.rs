@@ -3,6 +3,7 @@
 use crate::session::handshake::{HeardInitiation, Identity, Keys, Network, Refused};
 use crate::session::initiator::{Answered, Initiator, Introduction};
 use crate::session::keyring::Keyring;
+use crate::session::seal::Cipher;
 use crate::session::transport::{REKEY_AFTER, Session};
 use re::mac::PacketMac;
 use std::net::SocketAddr;
@@ -102,6 +103,13 @@ impl Sessions {
     pub fn version(&self) -> Option<u8> {
         let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
         Some(session.version)
+    }
+
+    /// What units of the session in use are sealed with.
+    #[must_use]
+    pub fn cipher(&self) -> Option<Cipher> {
+        let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
+        Some(session.cipher)
     }
 
     /// The network under whose key the session in use was agreed on.

@@ -59,6 +59,35 @@ fn the_newest_version_that_both_speak_is_spoken_and_nothing_is_lost_by_a_newer_o
 }
 
 #[test]
+fn two_nodes_that_compute_aes_seal_with_it_and_others_with_what_all_have() {
+    for (gateway, station, versions, cipher) in [
+        (true, true, 1..=2, "AES-256-GCM"),
+        (true, true, 1..=1, "AES-256-GCM"),
+        (true, false, 1..=2, "ChaCha20-Poly1305"),
+        (false, true, 1..=2, "ChaCha20-Poly1305"),
+        (false, false, 1..=2, "ChaCha20-Poly1305"),
+        // without a version in common
+        (true, true, 7..=7, "ChaCha20-Poly1305"),
+    ] {
+        let mut pair = pair(Policy::Adaptive, Road::default(), versions, 1..=2);
+        pair.configs[GATEWAY].computes_aes = gateway;
+        pair.configs[STATION].computes_aes = station;
+        pair.reboot(GATEWAY);
+        pair.reboot(STATION);
+        pair.run(5 * SECOND);
+        for number in 0..100 {
+            pair.send(GATEWAY, &tcp(STATION, number * 7, b"content"));
+            pair.send(STATION, &tcp(GATEWAY, number * 7, b"content"));
+            pair.run(5 * MS);
+        }
+        for node in [GATEWAY, STATION] {
+            assert_eq!(pair.status(node).peers[0].cipher.as_deref(), Some(cipher));
+            assert_eq!(pair.delivered(node).len(), 100);
+        }
+    }
+}
+
+#[test]
 fn without_a_version_in_common_the_tunnel_is_plain_and_carries_everything_as_it_is() {
     for (gateway, station) in
         [(2..=3, 1..=1), (1..=1, 2..=2), (9..=200, 3..=5), (RangeInclusive::new(5, 4), 1..=1), (3..=3, 2..=2)]
