@@ -2,6 +2,7 @@
 
 use super::Mistake;
 use super::file::{File, Gateway, Role};
+use super::key_file::public_key;
 use super::resolve::{endpoint, nets};
 use node::{Gateways, PeerConfig};
 use std::path::Path;
@@ -51,7 +52,7 @@ pub fn gateways(path: &Path, file: &File, peers: &mut Vec<PeerConfig>) -> anyhow
 fn peer(path: &Path, file: &File, gateway: &Gateway) -> anyhow::Result<PeerConfig> {
     let is_station = file.node.role == Role::Station;
     let key = |key: &str| format!("[[gateway]] {:?} {key}", gateway.name);
-    let public_key = gateway.public_key.parse().map_err(|why| Mistake::at(path, &key("public_key"), why))?;
+    let public_key = public_key(path, &key("public_key"), &gateway.public_key)?;
     let found = match &gateway.endpoint {
         Some(text) => Some(endpoint(path, &key("endpoint"), text)?),
         None if is_station => {

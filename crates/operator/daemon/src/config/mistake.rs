@@ -52,8 +52,37 @@ pub fn from_toml(file: &Path, text: &str, error: &toml::de::Error) -> Mistake {
     // The line's own key is the subject of a type error.
     let line_start = before.map_or(0, |before| before.rfind('\n').map_or(0, |at| at + 1));
     let key = text.get(line_start..).and_then(|line| line.split(['=', '\n']).next()).map_or("", str::trim);
-    let key = if key.is_empty() || key.starts_with('[') { String::new() } else { format!("{key}: ") };
+    let key = if key.is_empty() || key.starts_with('[') { "" } else { key };
+    let wants_text = message.ends_with("expected a string");
+    if let Some(bare) = error.span().and_then(|span| bare_value(text, span.start))
+        && (wants_text || is_no_value(bare))
+    {
+        let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
+        return Mistake(format!("{place}: {key}{bare} stands without quotes; put it into quotes: {bare:?}"));
+    }
+    let key = if key.is_empty() { String::new() } else { format!("{key}: ") };
     Mistake(format!("{place}: {key}{message}"))
+}
+
+/// The value without quotes around byte `at`: alone behind `=`, or one of a list.
+fn bare_value(text: &str, at: usize) -> Option<&str> {
+    let line_start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let line = text.get(line_start..)?.lines().next()?;
+    let mut value_start = line.find('=')? + 1;
+    // An error behind the value is of the value before it.
+    let within = line.get(..(at - line_start).min(line.len()))?;
+    value_start = within.rfind(['[', ',']).map_or(value_start, |before| value_start.max(before + 1));
+    let value = line.get(value_start..)?;
+    let is_list = line.get(..value_start)?.contains('[');
+    let end = if is_list { value.find(['#', ',', ']']) } else { value.find('#') };
+    let value = value.get(..end.unwrap_or(value.len()))?.trim();
+    let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', ']', '{', '}', '=']);
+    is_bare.then_some(value)
+}
+
+/// Whether TOML knows no value of this form, so that text was meant.
+fn is_no_value(bare: &str) -> bool {
+    toml::from_str::<toml::Table>(&format!("value = {bare}")).is_err()
 }
 
 /// The header of the table at the end of `text`.
@@ -82,7 +111,18 @@ pub fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)] // only the errors are read
+    struct Names {
+        name: String,
+        #[serde(default)]
+        list: Vec<String>,
+        #[serde(default)]
+        on: bool,
+    }
 
     #[test]
     fn a_misspelling_finds_the_key_that_was_meant_and_nonsense_finds_none() {
@@ -91,5 +131,32 @@ mod tests {
         assert_eq!(nearest("AllowedIPs", &known), None);
         assert_eq!(nearest("keepalive", &known), Some("keepalive_seconds"));
         assert_eq!(nearest("colour", &known), None);
+    }
+
+    #[test]
+    fn text_without_quotes_is_told_to_take_quotes() {
+        let told = |text: &str| {
+            let error = toml::from_str::<Names>(text).unwrap_err();
+            from_toml(Path::new("a.toml"), text, &error).to_string()
+        };
+        for bare in ["third", "10.9.0.1/24", "192.0.2.1:4780", "keys/private.key", "/run/a.sock", "3"] {
+            let expected =
+                format!("a.toml:2: name: {bare} stands without quotes; put it into quotes: {bare:?}");
+            assert_eq!(told(&format!("\nname = {bare} # a name\n")), expected);
+        }
+        for list in ["[10.9.0.1/24]", "[\"a\", 10.9.0.1/24]", "[10.9.0.1/24, \"a\"]"] {
+            let expected =
+                "a.toml:2: list: 10.9.0.1/24 stands without quotes; put it into quotes: \"10.9.0.1/24\"";
+            assert_eq!(told(&format!("name = \"a\"\nlist = {list}\n")), expected);
+        }
+        for other in [
+            "name = \"third",
+            "name = ",
+            "name = \"a\"\non = 3",
+            "name = \"a\"\nlist = [\"b\" \"c\"]",
+            "name = [\"a\"]",
+        ] {
+            assert!(!told(other).contains("quotes:"), "{}", told(other));
+        }
     }
 }

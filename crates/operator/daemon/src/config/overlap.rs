@@ -1,4 +1,4 @@
-//! Detects addresses with two owners.
+//! Detects prefixes with two owners.
 
 use ipnet::IpNet;
 
@@ -8,13 +8,12 @@ pub type Claim<'a> = (&'a str, &'a [IpNet]);
 /// One prefix of one peer.
 pub type Claimed<'a> = (&'a str, IpNet);
 
-/// The first two prefixes of different peers that overlap. A default route may contain others, because the
-/// longest prefix wins.
+/// The first prefix that two peers have. A prefix may contain others, because the longest one wins.
 pub fn between_peers<'a>(claims: &[Claim<'a>]) -> Option<(Claimed<'a>, Claimed<'a>)> {
     for (at, (name, nets)) in claims.iter().enumerate() {
         for (other_name, other_nets) in &claims[at + 1..] {
             for net in *nets {
-                let shared = other_nets.iter().find(|other| overlap(*net, **other));
+                let shared = other_nets.iter().find(|other| net.trunc() == other.trunc());
                 if let Some(other) = shared {
                     return Some(((name, *net), (other_name, *other)));
                 }
@@ -22,11 +21,6 @@ pub fn between_peers<'a>(claims: &[Claim<'a>]) -> Option<(Claimed<'a>, Claimed<'
         }
     }
     None
-}
-
-fn overlap(a: IpNet, b: IpNet) -> bool {
-    let (a, b) = (a.trunc(), b.trunc());
-    a == b || (a.prefix_len() > 0 && b.prefix_len() > 0 && (a.contains(&b) || b.contains(&a)))
 }
 
 #[cfg(test)]
@@ -38,11 +32,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_and_nested_prefixes_are_found_and_a_default_route_may_hold_others() {
+    fn a_prefix_has_one_owner_and_may_hold_others() {
         let (a, b, c) = (nets(&["10.9.0.2/32", "fd00::2/128"]), nets(&["10.9.0.0/24"]), nets(&["0.0.0.0/0"]));
-        let found = between_peers(&[("c", &c), ("a", &a), ("b", &b)]);
-        assert_eq!(found, Some((("a", a[0]), ("b", b[0]))));
-        assert_eq!(between_peers(&[("a", &a), ("c", &c)]), None);
+        assert_eq!(between_peers(&[("c", &c), ("a", &a), ("b", &b)]), None);
+        let same = nets(&["10.9.0.7/24"]);
+        let found = between_peers(&[("c", &c), ("a", &a), ("b", &b), ("d", &same)]);
+        assert_eq!(found, Some((("b", b[0]), ("d", same[0]))));
         assert!(between_peers(&[("c", &c), ("d", &c)]).is_some());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Mistake;
 use super::file::File;
-use super::resolve::key_of;
+use super::key_file::key_of;
 use node::{NetworkKey, PeerConfig, PresharedKey, PublicKey};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

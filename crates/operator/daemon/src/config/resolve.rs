@@ -5,13 +5,14 @@ use super::dashboard::dashboard;
 use super::destinations::destinations;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::gateways::gateways;
+use super::key_file::{check_secrets, key_of, public_key};
 use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
 use super::preshared::{self, preshared_keys};
 use super::snoop::snoop;
 use super::split::split;
-use super::{Config, Files, Mistake, Policies, overlap, secret};
+use super::{Config, Files, Mistake, Policies, overlap};
 use crate::revocations::Revocations;
 use crate::sockets::SOCKET_DIRECTORY;
 use anyhow::Context;
@@ -22,7 +23,6 @@ use node::{
 use re::Policy;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 /// Folder of nodes' persistent state.
@@ -60,15 +60,20 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
         let why = io::Error::InterfaceName(interface);
         return Err(mistake("[tunnel] interface", why.to_string()).into());
     }
-    let addresses = nets(path, "[tunnel] addresses", &file.tunnel.addresses)?;
+    let addresses = own_addresses(path, &file.tunnel.addresses)?;
     let mut peers: Vec<PeerConfig> =
         file.peer.iter().map(|it| peer(path, it)).collect::<Result<_, anyhow::Error>>()?;
     let gateways = gateways(path, &file, &mut peers)?;
     check_names(path, &peers)?;
+    let mut network_keys = vec![("[node] network_key_file", &network_key)];
+    network_keys.extend(previous_network_key.as_ref().map(|key| ("[node] previous_network_key_file", key)));
+    let public_keys =
+        peers.iter().map(|peer| (format!("[[peer]] {:?} public_key", peer.name), &peer.public_key));
+    check_secrets(path, &private_key, &network_keys, public_keys)?;
     let (destinations, next_hops) = destinations(path, &file, &peers)?;
     let mesh = mesh(path, &file, &peers, destinations)?;
     check_addresses(path, &addresses, &peers, &gateways)?;
-    check_destinations(path, &addresses, &peers, &mesh.destinations)?;
+    check_destinations(path, &addresses, &mesh.destinations)?;
     if file.node.role == Role::Station && peers.iter().all(|peer| peer.endpoint.is_none()) {
         let what =
             "no peer has one, and a station has to know where a gateway is; add endpoint = \"ADDRESS:PORT\"";
@@ -201,48 +206,6 @@ pub fn beside(path: &Path, named: &Path) -> PathBuf {
     path.parent().unwrap_or(Path::new("")).join(named)
 }
 
-/// Reason why a file has no key.
-#[derive(Debug, thiserror::Error)]
-pub enum NoKey {
-    /// The file cannot be read.
-    #[error("cannot read {}: {why}; make one with `overheard keygen`", .file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// The system's error.
-        why: std::io::Error,
-    },
-    /// The file has other contents.
-    #[error("{} holds no key: {why}; make one with `overheard keygen`", .file.display())]
-    NotAKey {
-        /// The file.
-        file: PathBuf,
-        /// The fault.
-        why: node::NotAKey,
-    },
-}
-
-/// Reads a key from its file.
-pub fn read_key<K: FromStr<Err = node::NotAKey>>(file: &Path) -> Result<K, NoKey> {
-    let text = secret::read_text(file).map_err(|why| NoKey::Unreadable { file: file.to_owned(), why })?;
-    text.trim().parse().map_err(|why| NoKey::NotAKey { file: file.to_owned(), why })
-}
-
-/// Reads the file of `key`. A file that others may read is logged.
-pub(super) fn key_of<K: FromStr<Err = node::NotAKey>>(
-    path: &Path,
-    key: &str,
-    named: &Path,
-) -> Result<K, Mistake> {
-    use std::os::unix::fs::PermissionsExt;
-    let file = beside(path, named);
-    let read = read_key(&file).map_err(|why| Mistake::at(path, key, why))?;
-    if std::fs::metadata(&file).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0) {
-        tracing::warn!("others may read the key in {0}; chmod 600 {0}", file.display());
-    }
-    Ok(read)
-}
-
 fn listen(path: &Path, file: &File) -> Result<SocketAddr, Mistake> {
     let port = if file.node.role == Role::Station { 0 } else { PORT };
     let Some(text) = &file.node.listen else { return Ok((Ipv6Addr::UNSPECIFIED, port).into()) };
@@ -305,7 +268,22 @@ fn reduce(path: &Path, file: &Reduce, policies: &dyn Policies) -> Result<re::Par
     Ok(parameters)
 }
 
-/// Parses prefixes.
+/// The node's own addresses. Each needs its length: without it, the kernel finds no other node of the network
+/// behind the device.
+fn own_addresses(path: &Path, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
+    let key = "[tunnel] addresses";
+    if let Some(address) = texts.iter().find_map(|text| text.parse::<IpAddr>().ok()) {
+        let usual = if address.is_ipv4() { 24 } else { 64 };
+        let what = format!(
+            "{:?} has no prefix length; write the length of the tunnel's network behind it, such as \"{address}/{usual}\"",
+            address.to_string()
+        );
+        return Err(Mistake::at(path, key, what));
+    }
+    nets(path, key, texts)
+}
+
+/// Parses prefixes. An address alone is a prefix of its whole length.
 pub(super) fn nets(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {
     let net = |text: &String| -> Result<IpNet, Mistake> {
         let address = text.parse::<IpAddr>().map(IpNet::from);
@@ -323,7 +301,7 @@ pub(super) fn nets(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet
 
 fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
     let key = |key: &str| format!("[[peer]] {:?} {key}", file.name);
-    let public_key = file.public_key.parse().map_err(|why| Mistake::at(path, &key("public_key"), why))?;
+    let public_key = public_key(path, &key("public_key"), &file.public_key)?;
     let endpoint = match &file.endpoint {
         Some(text) => Some(endpoint(path, &key("endpoint"), text)?),
         None => None,
@@ -397,11 +375,11 @@ fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
     }
 }
 
-/// Checks destinations. One that is also a peer may share the peer's prefixes; other overlaps are ambiguous.
+/// Checks destinations. One that is also a peer may share the peer's prefixes. Among destinations a prefix has
+/// one owner, and the longest prefix wins.
 fn check_destinations(
     path: &Path,
     addresses: &[IpNet],
-    peers: &[PeerConfig],
     destinations: &[node::Destination],
 ) -> Result<(), Mistake> {
     let wrong = |name: &str, what: String| {
@@ -411,28 +389,13 @@ fn check_destinations(
         if let Some(net) = own_address(addresses, allowed_ips) {
             return wrong(name, format!("{net} is this node's own address; write the destination's"));
         }
-        let others = |net: &IpNet| {
-            peers.iter().any(|peer| peer.allowed_ips.iter().any(|it| it.trunc() == net.trunc()))
-        };
-        let alone: Vec<IpNet> = allowed_ips.iter().filter(|net| !others(net)).copied().collect();
-        for peer in peers {
-            let claims =
-                [(peer.name.as_str(), peer.allowed_ips.as_slice()), (name.as_str(), alone.as_slice())];
-            if let Some(((peer, net), (_, own))) = overlap::between_peers(&claims) {
-                return wrong(
-                    name,
-                    format!("{own} overlaps {net} of peer {peer:?}; write the same prefix, or none of it"),
-                );
-            }
-        }
     }
     let claims: Vec<overlap::Claim<'_>> =
         destinations.iter().map(|it| (it.name.as_str(), it.allowed_ips.as_slice())).collect();
     match overlap::between_peers(&claims) {
         Some(((name, net), (other, other_net))) => {
-            let what = format!(
-                "{other_net} overlaps {net} of {name:?}; an address can lead to one destination only"
-            );
+            let what =
+                format!("{other_net} is {net} of {name:?} too; a prefix can lead to one destination only");
             wrong(other, what)
         }
         None => Ok(()),
@@ -474,8 +437,7 @@ fn check_addresses(
     let claims: Vec<overlap::Claim<'_>> =
         of_peers.map(|(_, peer)| (peer.name.as_str(), peer.allowed_ips.as_slice())).collect();
     if let Some(((name, net), (other, other_net))) = overlap::between_peers(&claims) {
-        let what =
-            format!("{other_net} overlaps {net} of peer {name:?}; an address can lead to one peer only");
+        let what = format!("{other_net} is {net} of peer {name:?} too; a prefix can lead to one peer only");
         return Err(Mistake::at(path, &format!("[[peer]] {other:?} allowed_ips"), what));
     }
     Ok(())

@@ -3,8 +3,9 @@
 use anyhow::Context;
 use console::{hint, say};
 use daemon::cache::config::key::CacheKey;
+use daemon::config::key_file::Key;
 use daemon::config::{Mistake, read_key};
-use node::{NetworkKey, PresharedKey, PrivateKey};
+use node::{NetworkKey, PresharedKey, PrivateKey, PublicKey};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -61,7 +62,7 @@ struct Made {
 
 enum Whose {
     /// A node's key, with its public key.
-    Node(String),
+    Node(PublicKey),
     Network,
     Pair,
     Caches,
@@ -70,18 +71,15 @@ enum Whose {
 impl Made {
     fn of_a_node() -> Self {
         let private = PrivateKey::generate(&mut rand::rng());
-        Made { key: Zeroizing::new(private.to_string()), whose: Whose::Node(private.public().to_string()) }
+        Made { key: private.line(), whose: Whose::Node(private.public()) }
     }
 
     fn of_a_network() -> Self {
-        Made {
-            key: Zeroizing::new(NetworkKey::generate(&mut rand::rng()).to_string()),
-            whose: Whose::Network,
-        }
+        Made { key: NetworkKey::generate(&mut rand::rng()).line(), whose: Whose::Network }
     }
 
     fn of_a_pair() -> Self {
-        Made { key: Zeroizing::new(PresharedKey::generate(&mut rand::rng()).to_string()), whose: Whose::Pair }
+        Made { key: PresharedKey::generate(&mut rand::rng()).line(), whose: Whose::Pair }
     }
 
     fn of_caches(network_key: &Path) -> Result<Self, Mistake> {
@@ -138,11 +136,11 @@ fn write_files(directory: &Path, made: &Made) -> anyhow::Result<()> {
     };
     let (private_file, public_file) = (directory.join("private.key"), directory.join("public.key"));
     write_new(&private_file, 0o600, &made.key)?;
-    write_new(&public_file, 0o644, public)?;
+    write_new(&public_file, 0o644, &public.line())?;
     say!("{}: the private key; it stays here", private_file.display())?;
     say!("{}: the public key, for the other nodes\n", public_file.display())?;
     say!("In this node's configuration:\n\n[node]\nprivate_key_file = {:?}\n", absolute(&private_file)?)?;
-    Ok(say!("In the configuration of the nodes that talk to it:\n\n[[peer]]\npublic_key = {public:?}")?)
+    Ok(say!("In the configuration of the nodes that talk to it:\n\n[[peer]]\npublic_key = \"{public}\"")?)
 }
 
 fn absolute(file: &Path) -> anyhow::Result<PathBuf> {

@@ -14,12 +14,17 @@ fn keygen(args: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
 
+/// The key in the line of a file of this kind.
+fn read_as<K: std::str::FromStr<Err = node::NotAKey>>(kind: &str, line: &str) -> K {
+    line.trim_end().strip_prefix(&format!("overheard-{kind}-key:")).unwrap().parse().unwrap()
+}
+
 #[test]
 fn standard_output_is_the_key_alone_and_its_public_key_is_told_beside() {
     let (code, key, said) = keygen(&[]);
     assert_eq!(code, 0);
-    let private: node::PrivateKey = key.trim_end().parse().unwrap();
-    assert_eq!(key, format!("{private}\n"));
+    let private: node::PrivateKey = read_as("private", &key);
+    assert_eq!(key, format!("overheard-private-key:{private}\n"));
     assert!(said.contains(&private.public().to_string()), "{said}");
     assert_ne!(keygen(&[]).1, key, "every key is another");
 }
@@ -32,13 +37,16 @@ fn files_can_be_read_by_their_owner_alone_and_fit_together() {
     assert_eq!(code, 0);
     let mode = |name: &str| fs::metadata(keys.join(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("private.key"), mode("public.key")), (0o600, 0o644));
-    let read = |name: &str| fs::read_to_string(keys.join(name)).unwrap().trim().to_owned();
-    let private: node::PrivateKey = read("private.key").parse().unwrap();
-    assert_eq!(private.public().to_string(), read("public.key"));
-    assert!(said.contains(&format!("public_key = \"{}\"", read("public.key"))), "{said}");
+    let read = |name: &str| fs::read_to_string(keys.join(name)).unwrap();
+    let private: node::PrivateKey = read_as("private", &read("private.key"));
+    let public: node::PublicKey = read_as("public", &read("public.key"));
+    assert_eq!(private.public(), public);
+    assert!(said.contains(&format!("public_key = \"{public}\"")), "{said}");
     assert!(said.contains(&format!("private_key_file = {:?}", keys.join("private.key"))), "{said}");
-    let (code, public, _) = keygen(&["--public-of", keys.join("private.key").to_str().unwrap()]);
-    assert_eq!((code, public.trim()), (0, read("public.key").as_str()));
+    let (code, printed, _) = keygen(&["--public-of", keys.join("private.key").to_str().unwrap()]);
+    assert_eq!((code, printed.trim()), (0, public.to_string().as_str()));
+    let (code, _, said) = keygen(&["--public-of", keys.join("public.key").to_str().unwrap()]);
+    assert!(code == 2 && said.contains("holds a public key, and a private key belongs here"), "{said}");
 }
 
 #[test]
@@ -59,7 +67,7 @@ fn a_key_that_is_there_is_never_overwritten() {
 fn a_network_key_is_a_key_of_its_own_kind() {
     let (code, key, said) = keygen(&["--network"]);
     assert_eq!(code, 0);
-    assert!(key.trim().parse::<node::NetworkKey>().is_ok());
+    let _: node::NetworkKey = read_as("network", &key);
     assert!(said.contains("network_key_file"), "{said}");
 }
 
@@ -72,7 +80,8 @@ fn the_caches_key_follows_from_the_networks_and_does_not_give_it_away() {
     let (code, key, said) = keygen(&["--cache-key", network.to_str().unwrap()]);
     assert!(code == 0 && said.contains("cache_key_file"), "{said}");
     assert!(key.starts_with("overheard-cache-key:"), "{key}");
-    assert!(!key.contains(fs::read_to_string(&network).unwrap().trim()));
+    let network_key: node::NetworkKey = read_as("network", &fs::read_to_string(&network).unwrap());
+    assert!(!key.contains(&network_key.to_string()));
     let (code, said, _) = keygen(&["--cache-key", network.to_str().unwrap(), "--out", out]);
     assert!(code == 0 && said.contains("[peers]\ncache_key_file"), "{said}");
     let file = folder.path().join("cache.key");
@@ -87,7 +96,7 @@ fn the_caches_key_follows_from_the_networks_and_does_not_give_it_away() {
 fn the_key_of_two_nodes_is_a_key_of_its_own_kind() {
     let (code, key, said) = keygen(&["--pair"]);
     assert!(code == 0 && said.contains("preshared_key_file"), "{said}");
-    assert!(key.trim().parse::<node::PresharedKey>().is_ok());
+    let _: node::PresharedKey = read_as("pair", &key);
     let folder = TempDir::new().unwrap();
     let out = folder.path().to_str().unwrap();
     let (code, said, _) = keygen(&["--pair", "--out", out]);

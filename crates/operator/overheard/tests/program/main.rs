@@ -15,6 +15,7 @@ mod keys;
 mod large_object;
 mod licences;
 mod mesh_cache;
+mod misconfigurations;
 mod name_resolution;
 mod next_hops;
 mod operator;

@@ -4,6 +4,7 @@
 //! a line `overheard-cache-key:` and 64 bytes of base64. Caches with the network's key derive the same key
 //! themselves, and so did earlier versions; all of them interoperate.
 
+use crate::config::key_file::Kind;
 use crate::config::{Mistake, secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +12,6 @@ use std::path::{Path, PathBuf};
 use webcache::selection::message::NetworkKey;
 use zeroize::Zeroizing;
 
-const FORM: &[u8] = b"overheard-cache-key:";
 const SHORTEST_KEY_BYTES: usize = 16;
 
 /// Reason why a file has no key.
@@ -47,8 +47,10 @@ impl CacheKey {
     pub fn read(file: &Path) -> Result<Self, NoCacheKey> {
         let read = secret::read(file).map_err(|why| NoCacheKey::Unreadable { file: file.to_owned(), why })?;
         let text = read.trim_ascii();
-        let Some(written) = text.strip_prefix(FORM) else {
-            if text.len() < SHORTEST_KEY_BYTES {
+        let Some(written) = text.strip_prefix(Kind::Cache.prefix().as_bytes()) else {
+            // The base64 alone, as in files without a kind: all routers derive the same key.
+            let text = text.strip_prefix(Kind::Network.prefix().as_bytes()).unwrap_or(text);
+            if text.len() < SHORTEST_KEY_BYTES || text.starts_with(b"overheard-") {
                 return Err(NoCacheKey::NotAKey(file.to_owned()));
             }
             return Ok(CacheKey { shared: text.to_vec().into(), is_the_networks: true });
@@ -69,7 +71,7 @@ impl CacheKey {
     #[must_use]
     pub fn text(&self) -> Zeroizing<String> {
         let held = Zeroizing::new(NetworkKey::held_by_caches(&self.shared));
-        let mut text = Zeroizing::new(String::from_utf8_lossy(FORM).into_owned());
+        let mut text = Zeroizing::new(Kind::Cache.prefix().to_owned());
         STANDARD.encode_string(&*held, &mut text);
         text
     }
@@ -110,6 +112,8 @@ mod tests {
         assert!(text.starts_with("overheard-cache-key:") && !text.contains(network), "{}", *text);
         let from_caches = CacheKey::read(written(&format!("{}\n", *text)).path()).unwrap();
         assert!(from_network.is_the_networks && !from_caches.is_the_networks);
+        let typed = CacheKey::read(written(&format!("overheard-network-key:{network}\n")).path()).unwrap();
+        assert_eq!((typed.text(), typed.is_the_networks), (from_network.text(), true));
         assert_eq!(from_caches.text(), text, "derived again it is the same");
         // Keys of searches and of requests.
         for key in [NetworkKey::new, NetworkKey::for_requests] {
@@ -135,8 +139,15 @@ mod tests {
 
     #[test]
     fn what_is_cut_short_or_no_base64_is_no_key() {
-        for text in ["", "short", "overheard-cache-key:", "overheard-cache-key:AAAA", "overheard-cache-key:!"]
-        {
+        let private = "overheard-private-key:dwdtCnMYpX08FsFyUbJmRd9ML4frwJkqsXf7pR25LCo=";
+        for text in [
+            "",
+            "short",
+            "overheard-cache-key:",
+            "overheard-cache-key:AAAA",
+            "overheard-cache-key:!",
+            private,
+        ] {
             assert!(CacheKey::read(written(text).path()).is_err(), "{text}");
         }
     }

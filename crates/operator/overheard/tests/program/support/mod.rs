@@ -47,6 +47,12 @@ pub fn has(program: &str, package: &str) -> bool {
     found
 }
 
+/// The public key in a folder, as a configuration has it.
+fn public_key(folder: &Path) -> String {
+    let line = fs::read_to_string(folder.join("public.key")).unwrap();
+    line.trim().strip_prefix("overheard-public-key:").unwrap().to_owned()
+}
+
 /// A folder with the keys of a gateway, a station and their network.
 pub struct Site {
     folder: TempDir,
@@ -61,7 +67,7 @@ impl Site {
             let out = folder.path().join(name);
             let made = Command::new(PROGRAM).args(["keygen", "--out"]).arg(&out).output().unwrap();
             assert!(made.status.success(), "{made:?}");
-            fs::read_to_string(out.join("public.key")).unwrap().trim().to_owned()
+            public_key(&out)
         };
         let (gateway_public, station_public) = (public("gateway"), public("station"));
         let made = Command::new(PROGRAM).args(["keygen", "--network", "--out"]).arg(folder.path()).output();
@@ -74,7 +80,7 @@ impl Site {
         let out = self.folder.path().join(name);
         let made = Command::new(PROGRAM).args(["keygen", "--out"]).arg(&out).output().unwrap();
         assert!(made.status.success(), "{made:?}");
-        fs::read_to_string(out.join("public.key")).unwrap().trim().to_owned()
+        public_key(&out)
     }
 
     /// A site whose gateway listens on any address, and whose station knows it at `endpoint` and routes
