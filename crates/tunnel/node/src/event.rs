@@ -1,8 +1,13 @@
 //! Events for the node's driver: news for a log, and on request every packet.
 
+use crate::keys::PublicKey;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 use wire::inner::Flow;
+
+/// How often the same complaint is told.
+pub(crate) const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +63,20 @@ pub enum Event {
     OtherPresharedKey {
         /// The peer's name.
         peer: String,
+    },
+    /// A node of this network that is no peer began a handshake. Told at most every minute.
+    Stranger {
+        /// Its key: it has proved neither that it holds it, nor that it is at this address.
+        key: PublicKey,
+        /// Where its initiation came from.
+        from: SocketAddr,
+    },
+    /// A packet from a peer has a source address that is not the peer's. Told at most every minute.
+    WrongSource {
+        /// The peer's name.
+        peer: String,
+        /// The address.
+        source: IpAddr,
     },
     /// A peer's key was revoked.
     Revoked {
@@ -163,6 +182,16 @@ impl fmt::Display for Event {
                 f,
                 "no session with {peer}: its answer is under another pre-shared key; put the same key into \
                  preshared_key_file at both ends, or take it out at both"
+            ),
+            Event::Stranger { key, from } => write!(
+                f,
+                "a node at {from} that is no peer wants a session; to admit it, add [[peer]] name = \"NAME\", public_key = \"{key}\", \
+                 allowed_ips = [\"ITS INNER ADDRESS\"], and reload"
+            ),
+            Event::WrongSource { peer, source } => write!(
+                f,
+                "packets from {peer} are dropped: their source {source} is not among its allowed_ips; add it to [[peer]] {peer:?} \
+                 allowed_ips here, or correct [tunnel] addresses there"
             ),
             Event::Revoked { peer } => write!(f, "the key of {peer} is revoked"),
             Event::NextHop { destination, peer: Some(peer) } => {

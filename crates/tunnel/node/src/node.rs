@@ -106,6 +106,8 @@ pub struct Node {
     /// Datagrams that could share none with others after all.
     ready: VecDeque<(Transmit, Vec<u8>)>,
     refused: Refused,
+    /// When a stranger was told of last.
+    stranger_told: Option<Duration>,
 }
 
 impl Node {
@@ -176,6 +178,7 @@ impl Node {
             resets: Allowance::new(RESETS_PER_SECOND, now),
             ready: VecDeque::new(),
             refused: Refused::default(),
+            stranger_told: None,
         })
     }
 

@@ -6,7 +6,7 @@ use crate::arq::receipts::Fate;
 use crate::config::{Config, PeerConfig};
 use crate::context::Context;
 use crate::elimination::ratio::Ratios;
-use crate::event::Event;
+use crate::event::{Event, TELL_EVERY};
 use crate::group::{Member, Sharing};
 use crate::link::Coalescer;
 use crate::link::Link;
@@ -20,7 +20,7 @@ use crate::session::sessions::Sessions;
 use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, outer_header_bytes};
 use overhear::StationId;
 use recovery::Snoop;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use wire::hello::HEARS_LANES;
 use wire::unit::PLAIN;
@@ -58,6 +58,8 @@ pub(crate) struct Peer {
     pub closing: bool,
     /// The peer went away and said so.
     pub closed: bool,
+    /// When it was told last that a source address is not the peer's.
+    wrong_source_told: Option<Duration>,
     /// The fates in a receipt, during its processing; kept to allocate once.
     pub fates: Vec<(u64, Fate)>,
 }
@@ -83,7 +85,17 @@ impl Peer {
             associated: None,
             closing: false,
             closed: false,
+            wrong_source_told: None,
             fates: Vec::new(),
+        }
+    }
+
+    /// Counts a packet with a source address that is not the peer's, and tells of it once in a while.
+    pub fn refuse_source(&mut self, now: Duration, source: IpAddr, ctx: &mut Context) {
+        self.counters.wrong_source += 1;
+        if self.wrong_source_told.is_none_or(|told| now >= told + TELL_EVERY) {
+            self.wrong_source_told = Some(now);
+            ctx.events.push(Event::WrongSource { peer: self.config.name.clone(), source });
         }
     }
 

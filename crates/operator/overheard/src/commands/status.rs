@@ -100,7 +100,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
             bytes(across)
         )?;
     }
-    writeln!(out, "refused:         {}", counted(&node.refused))?;
+    writeln!(out, "refused:         {}", in_words(&counted(&node.refused)))?;
     writeln!(out, "by the system:   {}", counted(io))?;
     match &report.snapshot.overheard {
         Some(heard) => writeln!(out, "overheard:       {}", overheard(heard)),
@@ -363,6 +363,15 @@ fn nothing() -> String {
     "-".to_owned()
 }
 
+/// Counted refusals, with words for those that an operator can end.
+fn in_words(refused: &str) -> String {
+    refused
+        .replace("handshake mark", "handshakes with another network key")
+        .replace("handshake stranger", "handshakes of nodes that are no peers")
+        .replace("handshake preshared key", "answers under another pre-shared key")
+        .replace("handshake revoked", "handshakes under a revoked key")
+}
+
 /// The non-zero counters with their names.
 fn counted(counters: &impl Serialize) -> String {
     let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(counters) else { return nothing() };
@@ -414,5 +423,7 @@ mod tests {
         let refused = node::Refused { replay: 2, not_ip: 1, ..Default::default() };
         assert_eq!(counted(&refused), "1 not ip, 2 replay");
         assert_eq!(counted(&node::Refused::default()), "nothing");
+        let refused = node::Refused { handshake_mark: 3, replay: 1, ..Default::default() };
+        assert_eq!(in_words(&counted(&refused)), "3 handshakes with another network key, 1 replay");
     }
 }

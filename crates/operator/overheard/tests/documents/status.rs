@@ -138,7 +138,7 @@ const LINES: [Line; 10] = [
         "refused:         {}",
         "refused: NUMBER REASON, …",
         "Datagrams and packets that the node refused, by reason. The reasons are the fields of [`node.refused`](#noderefused), \
-         with spaces. Reasons with 0 are left out; `nothing` stands for all.",
+         with spaces, or words for refused handshakes. Reasons with 0 are left out; `nothing` stands for all.",
     ),
     (
         "by the system:   {}",

@@ -185,6 +185,14 @@ fn keys_that_cannot_be_are_told() {
     refused(
         "[[peer]]",
         "preshared_key_file = \"copy.key\"",
+        "[[peer]] \"roof\" preshared_key_file: copy.key holds a network's key, and the key of two nodes belongs here; name the \
+         file pair.key that `overheard keygen --pair --out DIR` writes",
+    );
+    let line = fs::read_to_string(site.path().join("network.key")).unwrap();
+    site.write("alone.key", line.rsplit(':').next().unwrap());
+    refused(
+        "[[peer]]",
+        "preshared_key_file = \"alone.key\"",
         "[[peer]] \"roof\" preshared_key_file: holds the network's key, which all nodes have; make another with `overheard \
          keygen --pair`",
     );

@@ -3,7 +3,7 @@
 
 use super::Node;
 use crate::config::Config;
-use crate::event::Event;
+use crate::event::{Event, TELL_EVERY};
 use crate::keys::{NetworkKey, PublicKey};
 use crate::link::{capabilities, store_kib};
 use crate::peer::Peer;
@@ -69,7 +69,10 @@ impl Node {
             }
         };
         let Some(index) = self.by_public_key.get(&heard.from).copied() else {
-            self.refused.handshake_stranger += u64::from(!self.ctx.keyring.shard().is_elsewhere(&heard.from));
+            if !self.ctx.keyring.shard().is_elsewhere(&heard.from) {
+                self.refused.handshake_stranger += 1;
+                self.tell_of_stranger(now, heard.from, first_from);
+            }
             return None;
         };
         if self.peers[index].revoked {
@@ -107,6 +110,16 @@ impl Node {
                 self.refuse_handshake(why);
                 None
             }
+        }
+    }
+
+    /// Tells of a node that is no peer. Only holders of the network's key come so far, and one may be told of
+    /// in a minute, whoever they are.
+    fn tell_of_stranger(&mut self, now: Duration, key: PublicKey, from: SocketAddr) {
+        let is_due = self.stranger_told.is_none_or(|told| now >= told + TELL_EVERY);
+        if is_due && self.ctx.keyring.shard().is_first() {
+            self.stranger_told = Some(now);
+            self.ctx.events.push(Event::Stranger { key, from });
         }
     }
 

@@ -196,7 +196,7 @@ impl Peer {
             return ctx.deliveries.recycle(packet);
         };
         if !ctx.may_come(inner.flow.source, self.index) {
-            self.counters.wrong_source += 1;
+            self.refuse_source(now, inner.flow.source, ctx);
             return ctx.deliveries.recycle(packet);
         }
         if ecn.is_some_and(|ecn| !self.take_mark(&mut packet, ecn)) {

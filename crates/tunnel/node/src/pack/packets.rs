@@ -404,7 +404,7 @@ impl Peer {
             return self.deliver_in_order(now, sequence, None, ctx);
         };
         if !ctx.may_come(inner.flow.source, self.index) {
-            self.counters.wrong_source += 1;
+            self.refuse_source(now, inner.flow.source, ctx);
             ctx.deliveries.recycle(packet);
             return self.deliver_in_order(now, sequence, None, ctx);
         }

@@ -320,6 +320,52 @@ fn a_peer_cannot_send_from_an_address_that_is_not_its_own() {
     // a packet from the gateway's address, sent by the station
     pair.send(STATION, &tcp(STATION, 0, b"spoofed"));
     pair.run(SECOND);
-    assert_eq!(pair.status(GATEWAY).peers[0].counters.wrong_source, 1);
+    pair.send(STATION, &tcp(STATION, 1, b"spoofed again"));
+    pair.run(SECOND);
+    assert_eq!(pair.status(GATEWAY).peers[0].counters.wrong_source, 2);
     assert!(pair.delivered(GATEWAY).is_empty());
+    let is_told = |(_, node, event): &&(Duration, usize, Event)| {
+        *node == GATEWAY && matches!(event, Event::WrongSource { .. })
+    };
+    assert_eq!(pair.events().iter().filter(is_told).count(), 1, "once a minute");
+}
+
+#[test]
+fn a_member_of_the_network_that_is_no_peer_is_told_with_its_key_once_a_minute() {
+    use rand::SeedableRng;
+    let rng = &mut rand_chacha::ChaCha12Rng::seed_from_u64(31);
+    let network = node::NetworkKey::generate(rng);
+    let keys = [(); 3].map(|()| node::PrivateKey::generate(rng));
+    let config = |own: &node::PrivateKey, peer: &node::PrivateKey, endpoint: Option<std::net::SocketAddr>| {
+        let peer = node::PeerConfig {
+            name: "peer".to_owned(),
+            public_key: peer.public(),
+            endpoint,
+            allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
+            keepalive: endpoint.map(|_| SECOND),
+        };
+        node::Config::new(own.clone(), network.clone(), vec![peer])
+    };
+    let to = Some("192.0.2.1:4780".parse().unwrap());
+    let from = "192.0.2.9:5000".parse().unwrap();
+    let mut gateway = node::Node::new(config(&keys[0], &keys[2], None), [1; 32], Duration::ZERO).unwrap();
+    let mut stranger = node::Node::new(config(&keys[1], &keys[0], to), [2; 32], Duration::ZERO).unwrap();
+    let (mut told, mut datagram) = (Vec::new(), Vec::new());
+    for second in 0..70 {
+        let now = SECOND * second;
+        stranger.handle_timeout(now);
+        while let Some(transmit) = stranger.poll_transmit(now, &mut datagram) {
+            transmit.seal(&mut datagram);
+            gateway.handle_datagram(now, from, 0, &mut datagram);
+        }
+        while let Some(event) = gateway.poll_event() {
+            if let Event::Stranger { key, from: at } = &event {
+                assert_eq!((*key, *at), (keys[1].public(), from));
+                assert!(event.to_string().contains(&format!("public_key = \"{key}\"")), "{event}");
+                told.push(now);
+            }
+        }
+    }
+    assert!(gateway.status(SECOND * 70).refused.handshake_stranger > 1);
+    assert_eq!(told.len(), 2, "{told:?}");
 }
