@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context as _, Result, bail};
 use indicatif::ProgressBar;
@@ -29,6 +30,8 @@ pub struct Runner {
     pub lanes: usize,
     /// Folder of kept outcomes, so that an interrupted run can continue.
     pub kept: Option<Kept>,
+    /// [`Runner::ended`], which clones share.
+    pub ended: Arc<AtomicU32>,
 }
 
 /// A folder of kept outcomes, with a file for each run. It belongs to one state of the project, and its
@@ -103,13 +106,7 @@ impl Runner {
         let runs: usize = scenarios.iter().map(|scenario| scenario.seeds.len()).sum();
         progress.set_length(runs as u64);
         progress.set_position(0);
-        let mut report = |outcome: &Outcome| {
-            if let Some(kept) = &self.kept {
-                kept.keep(self.driver, outcome);
-            }
-            progress.set_message(outcome.scenario.clone());
-            progress.inc(1);
-        };
+        let mut report = |outcome: &Outcome| self.report(outcome, progress);
         let outcomes = match self.driver {
             Driver::Virtual => {
                 let how = Virtual::new(Kernel::find()?, self.programs.clone(), self.guest.clone());
@@ -138,6 +135,22 @@ impl Runner {
             Driver::Lab => said(std::process::Command::new("uname").arg("-sr")).unwrap_or_default(),
             Driver::Sim | Driver::Offline | Driver::Ns2 => "none".to_owned(),
         }
+    }
+
+    /// Number of runs that this runner and its clones ended. Outcomes from [`Runner::kept`] are not counted:
+    /// their time passed before.
+    #[must_use]
+    pub fn ended(&self) -> u32 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    fn report(&self, outcome: &Outcome, progress: &ProgressBar) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        if let Some(kept) = &self.kept {
+            kept.keep(self.driver, outcome);
+        }
+        progress.set_message(outcome.scenario.clone());
+        progress.inc(1);
     }
 
     /// Several runs at a time on this kernel, each in namespaces of its own.
@@ -219,4 +232,41 @@ pub fn date() -> String {
 fn said(command: &mut std::process::Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(seed: u64) -> Outcome {
+        let written = serde_json::json!({
+            "scenario": "a", "seed": seed, "links": [], "downloads": [], "streams": [], "statuses": {}, "said": [],
+        });
+        serde_json::from_value(written).unwrap()
+    }
+
+    #[test]
+    fn outcomes_of_an_earlier_command_are_taken_and_not_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let runner = Runner {
+            driver: Driver::Lab,
+            programs: Programs { overheard: PathBuf::new(), laboratory: PathBuf::new() },
+            guest: Vec::new(),
+            lanes: 1,
+            kept: Some(Kept::in_folder(folder.path().to_owned()).unwrap()),
+            ended: Arc::default(),
+        };
+        let progress = ProgressBar::hidden();
+        for seed in [1, 2] {
+            runner.report(&outcome(seed), &progress);
+        }
+        assert_eq!(runner.ended(), 2);
+        let topology =
+            serde_json::json!({ "name": "a", "seeds": [1, 2], "topology": { "places": [], "links": [] } });
+        let scenario: Scenario = serde_json::from_value(topology).unwrap();
+        let resumed = Runner { ended: Arc::default(), ..runner };
+        let outcomes = resumed.run(vec![scenario], &progress).unwrap();
+        assert_eq!(outcomes["a"], [outcome(1), outcome(2)]);
+        assert_eq!(resumed.ended(), 0);
+    }
 }

@@ -5,6 +5,7 @@ use daemon::config::Mistake;
 use experiments::run::Runner;
 use lab::Programs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The shipped program.
 const SHIPPED: &str = "overheard";
@@ -34,7 +35,7 @@ pub fn runner(
 ) -> anyhow::Result<Runner> {
     let programs = find()?;
     let guest = guest(&programs);
-    Ok(Runner { driver, programs, guest, lanes: experiments::run::LAB_LANES, kept })
+    Ok(Runner { driver, programs, guest, lanes: experiments::run::LAB_LANES, kept, ended: Arc::default() })
 }
 
 /// This program.

@@ -7,7 +7,7 @@ use experiments::experiment::{self, Experiment};
 use experiments::figure::{Figure, Setting};
 use experiments::kept_rows::{self, Inputs, KeptRows, KeptRun, Origin};
 use experiments::plan::{Extent, Plan};
-use experiments::row::Row;
+use experiments::row::{Driver, Row};
 use experiments::run::{self, Runner};
 use experiments::testbed::Testbed;
 use std::path::Path;
@@ -57,8 +57,12 @@ impl<'a> Keeping<'a> {
         let testbed = Testbed::new(contents)?;
         let setting = Setting { plan: self.plan, testbed: &testbed, contents, driver };
         let inputs = Inputs::of(&setting)?;
-        let named = experiment::list(self.figures, self.plan, self.only, contents, driver)?;
-        let runs: u32 = named.iter().map(|named| named.seeds).sum();
+        let runs = if driver == Driver::Sim {
+            let named = experiment::list(self.figures, self.plan, self.only, contents, driver)?;
+            named.iter().map(|named| named.seeds).sum()
+        } else {
+            self.runner.ended()
+        };
         let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
         let core_seconds_each = (runs > 0).then(|| took.as_secs_f64() * cores / f64::from(runs));
         let run = |figure: &Figure| -> Result<KeptRun> {
