@@ -166,11 +166,12 @@ impl KeptRows {
 ///
 /// # Errors
 ///
-/// When there are changes that no commit has.
+/// When there are changes that no commit has, and where git does not answer.
 pub fn commit() -> Result<String> {
     let commit = run::commit();
     let why = "kept rows name the commit that gave them: commit your changes first";
     ensure!(!commit.ends_with("-dirty"), why);
+    ensure!(!commit.starts_with("version"), "kept rows name the commit that gave them: git is missing here");
     Ok(commit)
 }
 

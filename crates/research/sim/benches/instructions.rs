@@ -2,7 +2,8 @@
 //!
 //! Callgrind counts them. They are nearly the same in each run, on an idle machine and on a busy one, so a
 //! small growth is visible. Clocks have criterion's benchmarks and `overheard-lab bench`. `make instructions`
-//! compares the counts with the kept ones (`scripts/instructions`). Each function handles [`PACKETS`] packets.
+//! compares the counts with the kept ones (`scripts/instructions`). Each function handles [`PACKETS`]
+//! packets.
 
 #![allow(missing_docs, clippy::unwrap_used)] // a benchmark fails by panicking; gungraun's items have no comments
 

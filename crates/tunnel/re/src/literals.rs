@@ -58,7 +58,8 @@ impl Compressor {
         Compressor { context, sparing: Sparing::on(), frame: Vec::new() }
     }
 
-    /// Sets whether packets wait for the processor and not for the link. If so, one packet in 64 is looked at.
+    /// Sets whether packets wait for the processor and not for the link. If so, one packet in 64 is looked
+    /// at.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.sparing.processor_is_short(is_short);
     }

@@ -1,9 +1,9 @@
-//! Key files. Each is a line `overheard-KIND-key:` and 44 characters of base64, so that no file passes for one
-//! of another kind.
+//! Key files. Each is a line `overheard-KIND-key:` and 44 characters of base64, so that no file passes for
+//! one of another kind.
 //!
 //! Earlier versions wrote the base64 alone. Such a file is read as long as nothing says that it holds
-//! another kind: its name is none that `overheard keygen` gives to other kinds, and no key file beside it is the
-//! other half of the same pair.
+//! another kind: its name is none that `overheard keygen` gives to other kinds, and no key file beside it
+//! is the other half of the same pair.
 
 use super::resolve::beside;
 use super::{Mistake, secret};

@@ -375,8 +375,8 @@ fn check_names(path: &Path, peers: &[PeerConfig]) -> Result<(), Mistake> {
     }
 }
 
-/// Checks destinations. One that is also a peer may share the peer's prefixes. Among destinations a prefix has
-/// one owner, and the longest prefix wins.
+/// Checks destinations. One that is also a peer may share the peer's prefixes. Among destinations a prefix
+/// has one owner, and the longest prefix wins.
 fn check_destinations(
     path: &Path,
     addresses: &[IpNet],

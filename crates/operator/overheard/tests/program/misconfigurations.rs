@@ -1,4 +1,5 @@
-//! Mistakes of a first hour, one a row: exit code 2, one sentence with the key and the fix, and nothing set up.
+//! Mistakes of a first hour, one a row: exit code 2, one sentence with the key and the fix, and nothing set
+//! up.
 
 #![allow(clippy::unwrap_used)] // a test may fail by panicking
 

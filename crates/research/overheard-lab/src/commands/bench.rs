@@ -76,12 +76,13 @@ impl Row {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    if args.keep_rows.is_some() {
-        kept::check()?;
-    }
+    let into = args.keep_rows.as_ref().map(|folder| Ok::<_, anyhow::Error>((folder, kept::commit()?)));
+    let into = into.transpose()?;
     let name = args.name.to_string();
-    let keep =
-        |rows| args.keep_rows.as_ref().map_or(Ok(()), |folder| kept::keep(folder, &name, args.runs, rows));
+    let keep = |rows| {
+        let into = into.as_ref().map(|(folder, commit)| (folder.as_path(), commit.as_str()));
+        into.map_or(Ok(()), |into| kept::keep(into, &name, args.runs, rows))
+    };
     let rows = match args.name {
         Name::Codec => {
             let mut rows = codec::measure(args.runs)?;

@@ -80,6 +80,7 @@ fn two_nodes_that_compute_aes_seal_with_it_and_others_with_what_all_have() {
             pair.send(STATION, &tcp(GATEWAY, number * 7, b"content"));
             pair.run(5 * MS);
         }
+        pair.run(SECOND);
         for node in [GATEWAY, STATION] {
             assert_eq!(pair.status(node).peers[0].cipher.as_deref(), Some(cipher));
             assert_eq!(pair.delivered(node).len(), 100);

@@ -160,8 +160,8 @@ impl Layout {
     }
 }
 
-/// The sum of a payload's 16-bit words, whose own words have the same sum. Two halves of eight bytes at a time:
-/// without carries, vector instructions add them.
+/// The sum of a payload's 16-bit words, whose own words have the same sum. Two halves of eight bytes at a
+/// time: without carries, vector instructions add them.
 fn sum(payload: &[u8]) -> u64 {
     let (eights, rest) = payload.as_chunks();
     let mut last = [0; 8];

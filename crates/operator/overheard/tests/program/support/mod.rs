@@ -167,13 +167,10 @@ allowed_ips = {allowed}
         copy
     }
 
-    /// Runs `up` with a configuration that cannot start. Returns its exit code and message. A program that
-    /// starts all the same is ended after a while, with exit code 124.
+    /// Runs `up` with a configuration that cannot start. Returns its exit code and message.
     pub fn refused(&self, config: &str) -> (i32, String) {
         self.write("gateway.toml", config);
-        let mut command = Command::new("timeout");
-        command.args(["60", PROGRAM, "up", "gateway.toml"]).current_dir(self.path());
-        told(&command.output().unwrap())
+        told(&self.run(&["up", "gateway.toml"]))
     }
 
     /// A gateway's configuration that only the machine could refuse.

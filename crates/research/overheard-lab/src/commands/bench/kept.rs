@@ -22,16 +22,16 @@ pub fn row(bench: &str, series: &str, of_rounds: &str, value: f64, unit: &str) -
     Row { driver: Driver::Lab, ..Row::new(bench, series, of_rounds, unit).exactly(value) }
 }
 
-/// Refuses before anything is measured: an unoptimised program, and a state of the project without a name.
+/// The commit whose program measures. Refuses before anything is measured: an unoptimised program, and a state
+/// of the project without a name.
 ///
 /// # Errors
 ///
 /// When it refuses.
-pub fn check() -> anyhow::Result<()> {
+pub fn commit() -> anyhow::Result<String> {
     let why = "an unoptimised program measures nothing of use: build it by `make build-lab`";
     ensure!(!cfg!(debug_assertions), Mistake::new(why.to_owned()));
-    kept_rows::commit().map_err(|why| Mistake::new(why.to_string()))?;
-    Ok(())
+    kept_rows::commit().map_err(|why| Mistake::new(why.to_string()).into())
 }
 
 /// Puts rows in the place of those that are kept of the same benchmark.
@@ -39,13 +39,13 @@ pub fn check() -> anyhow::Result<()> {
 /// # Errors
 ///
 /// When they cannot be written.
-pub fn keep(folder: &Path, bench: &str, runs: u32, rows: Vec<Row>) -> anyhow::Result<()> {
+pub fn keep((folder, commit): (&Path, &str), bench: &str, runs: u32, rows: Vec<Row>) -> anyhow::Result<()> {
     let run = KeptRun {
         figure: bench.to_owned(),
         command: format!("overheard-lab bench {bench} --runs {runs}"),
         quick: false,
         partial: false,
-        commit: run::commit(),
+        commit: commit.to_owned(),
         kernel: run::machine(),
         date: run::date(),
         contents: Origin::Made,
