@@ -19,12 +19,6 @@ use std::time::Duration;
 /// Packets read from the device before their results are sent, if they do not come in larger super-segments.
 /// The number fills a row of datagrams, and does not overflow the node's queue while the socket is idle.
 const PACKETS: usize = 16;
-/// The same while a single flow sends. A super-segment of 64 KiB fills a row and begins a second one; of two
-/// super-segments the rests share a row.
-const PACKETS_OF_ONE_FLOW: usize = 64;
-/// Turns with [`PACKETS`] after one with several flows. The queue mixes the packets of super-segments that it
-/// has at the same time, and the receiver then joins fewer of them for its kernel.
-const MIXED_TURNS: u32 = 64;
 /// When the processor is the bottleneck, overhearing stops first. After this many consecutive turns with work
 /// at the socket or the device, the ear waits for a turn without. A smaller number would drop frames beside a
 /// short burst. At 32 packets a turn these are some 100 µs of work.
@@ -68,8 +62,8 @@ pub fn drive(
             threads.push(thread.map_err(Error::call("start a thread"))?);
         }
         let outlet = Outlet::new(&system.tun, &system.ports);
-        let (busy_turns, mixed_turns, load) = (0, 0, Load::default());
-        let driver = Driver { system, node, crew, clock, outlet, busy_turns, mixed_turns, load, on_event };
+        let (busy_turns, load) = (0, Load::default());
+        let driver = Driver { system, node, crew, clock, outlet, busy_turns, load, on_event };
         let driven = driver.run(&inbox);
         control.stop();
         let worked = threads
@@ -87,8 +81,6 @@ struct Driver<'a, F> {
     outlet: Outlet,
     /// Consecutive turns with work at the socket or the device.
     busy_turns: u32,
-    /// Turns until it is tried again whether a single flow sends.
-    mixed_turns: u32,
     load: Load,
     on_event: F,
 }
@@ -178,11 +170,10 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
 
     /// Passes a few packets of the kernel to the nodes.
     fn read_packets(&mut self, now: Duration) -> Result<(), Error> {
-        let most = if self.mixed_turns == 0 { PACKETS_OF_ONE_FLOW } else { PACKETS };
         let Driver { node, crew, outlet, system, .. } = self;
         let Outlet { tun, counters, tap, .. } = &mut *outlet;
         let mut packets = 0;
-        while packets < most
+        while packets < PACKETS
             && tun.read(|packet| {
                 packets += 1;
                 if system.mss_clamp.is_some_and(|mtu| mss::clamp(packet, mtu)) {
@@ -196,8 +187,6 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 }
             })?
         {}
-        self.mixed_turns =
-            if node.waiting_flows() > 1 { MIXED_TURNS } else { self.mixed_turns.saturating_sub(1) };
         counters.handed_over_lost += crew.hand_over();
         // ICMP messages to the senders of packets that cannot be forwarded.
         outlet.deliver(node);

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 /// only adds system calls.
 const ROW_DATAGRAMS: usize = 48;
 /// The most bytes in a row, below IP's maximum.
-const ROW_BYTES: usize = 65_000;
+const ROW_BYTES: usize = 60_000;
 
 /// Addressee, source port and outer traffic class of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -451,12 +451,6 @@ impl Node {
         self.ctx.processor_is_short = is_short;
     }
 
-    /// Flows with waiting packets, about.
-    #[must_use]
-    pub fn waiting_flows(&self) -> usize {
-        self.peers.iter().map(|peer| peer.queue.flows()).sum()
-    }
-
     /// The next packet for the TUN: replaces the contents of `out`. `false` if there is none.
     pub fn poll_deliver(&mut self, out: &mut Vec<u8>) -> bool {
         let Some(mut packet) = self.ctx.deliveries.pop() else { return false };

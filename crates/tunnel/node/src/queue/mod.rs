@@ -103,12 +103,6 @@ impl Queue {
         self.bytes
     }
 
-    /// Flows whose turn it may be: those with waiting packets, and a few that had some a moment ago.
-    #[must_use]
-    pub fn flows(&self) -> usize {
-        if self.slots.len() == 0 { 0 } else { self.new.len() + self.old.len() }
-    }
-
     /// Whether nothing waits. If something does, [`Queue::pop`] has a packet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
