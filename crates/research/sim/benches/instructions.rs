@@ -5,7 +5,8 @@
 //! compares the counts with the kept ones (`scripts/instructions`). Each function handles [`PACKETS`]
 //! packets.
 
-#![allow(missing_docs, clippy::unwrap_used)] // a benchmark fails by panicking; gungraun's items have no comments
+// A benchmark fails by panicking, and gungraun's items have no comments.
+#![allow(missing_docs, clippy::unwrap_used)]
 
 use gungraun::prelude::*;
 use overhear::removal::Removal;

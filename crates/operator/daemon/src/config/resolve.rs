@@ -395,7 +395,7 @@ fn check_destinations(
     match overlap::between_peers(&claims) {
         Some(((name, net), (other, other_net))) => {
             let what =
-                format!("{other_net} is {net} of {name:?} too; a prefix can lead to one destination only");
+                format!("{other_net} is {net} of {name:?} too; an address can lead to one destination only");
             wrong(other, what)
         }
         None => Ok(()),

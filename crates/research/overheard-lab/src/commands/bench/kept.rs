@@ -22,8 +22,8 @@ pub fn row(bench: &str, series: &str, of_rounds: &str, value: f64, unit: &str) -
     Row { driver: Driver::Lab, ..Row::new(bench, series, of_rounds, unit).exactly(value) }
 }
 
-/// The commit whose program measures. Refuses before anything is measured: an unoptimised program, and a state
-/// of the project without a name.
+/// The commit whose program measures. Refuses before anything is measured: an unoptimised program, and a
+/// state of the project without a name.
 ///
 /// # Errors
 ///
