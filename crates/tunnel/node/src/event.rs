@@ -7,7 +7,22 @@ use std::time::Duration;
 use wire::inner::Flow;
 
 /// How often the same complaint is told.
-pub(crate) const TELL_EVERY: Duration = Duration::from_secs(60);
+const TELL_EVERY: Duration = Duration::from_secs(60);
+
+/// When a complaint was told last.
+#[derive(Debug, Default)]
+pub(crate) struct Complaint(Option<Duration>);
+
+impl Complaint {
+    /// Whether it is told now: at most once a minute.
+    pub fn is_told(&mut self, now: Duration) -> bool {
+        let is_due = self.0.is_none_or(|told| now >= told + TELL_EVERY);
+        if is_due {
+            self.0 = Some(now);
+        }
+        is_due
+    }
+}
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq)]

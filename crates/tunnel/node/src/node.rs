@@ -13,7 +13,7 @@ pub use gateways::station_name;
 use crate::config::{Config, ConfigError};
 use crate::context::{Context, Events};
 use crate::deliveries::Deliveries;
-use crate::event::Event;
+use crate::event::{Complaint, Event};
 use crate::group::Sharing;
 use crate::group::coding::Coding;
 use crate::keys::PublicKey;
@@ -106,8 +106,7 @@ pub struct Node {
     /// Datagrams that could share none with others after all.
     ready: VecDeque<(Transmit, Vec<u8>)>,
     refused: Refused,
-    /// When a stranger was told of last.
-    stranger_told: Option<Duration>,
+    strangers: Complaint,
 }
 
 impl Node {
@@ -178,7 +177,7 @@ impl Node {
             resets: Allowance::new(RESETS_PER_SECOND, now),
             ready: VecDeque::new(),
             refused: Refused::default(),
-            stranger_told: None,
+            strangers: Complaint::default(),
         })
     }
 

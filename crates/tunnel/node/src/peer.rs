@@ -6,7 +6,7 @@ use crate::arq::receipts::Fate;
 use crate::config::{Config, PeerConfig};
 use crate::context::Context;
 use crate::elimination::ratio::Ratios;
-use crate::event::{Event, TELL_EVERY};
+use crate::event::{Complaint, Event};
 use crate::group::{Member, Sharing};
 use crate::link::Coalescer;
 use crate::link::Link;
@@ -58,8 +58,7 @@ pub(crate) struct Peer {
     pub closing: bool,
     /// The peer went away and said so.
     pub closed: bool,
-    /// When it was told last that a source address is not the peer's.
-    wrong_source_told: Option<Duration>,
+    wrong_sources: Complaint,
     /// The fates in a receipt, during its processing; kept to allocate once.
     pub fates: Vec<(u64, Fate)>,
 }
@@ -85,7 +84,7 @@ impl Peer {
             associated: None,
             closing: false,
             closed: false,
-            wrong_source_told: None,
+            wrong_sources: Complaint::default(),
             fates: Vec::new(),
         }
     }
@@ -93,8 +92,7 @@ impl Peer {
     /// Counts a packet with a source address that is not the peer's, and tells of it once in a while.
     pub fn refuse_source(&mut self, now: Duration, source: IpAddr, ctx: &mut Context) {
         self.counters.wrong_source += 1;
-        if self.wrong_source_told.is_none_or(|told| now >= told + TELL_EVERY) {
-            self.wrong_source_told = Some(now);
+        if self.wrong_sources.is_told(now) {
             ctx.events.push(Event::WrongSource { peer: self.config.name.clone(), source });
         }
     }

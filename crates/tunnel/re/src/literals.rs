@@ -67,10 +67,12 @@ impl Compressor {
     /// Appends the compressed `literals` to `out` and returns true, if that saves at least
     /// [`MIN_SAVED_BYTES`]. Otherwise `out` is unchanged.
     pub fn compress(&mut self, literals: &[u8], out: &mut Vec<u8>) -> bool {
+        // While the processor is the bottleneck, even the look is spared.
+        let is_short = self.sparing.is_short();
         let worth_a_try = (MIN_LITERAL_BYTES..=MAX_RESTORED_BYTES).contains(&literals.len())
-            && self.sparing.wants_a_look()
+            && (!is_short || self.sparing.wants_a_search())
             && !looks_random(literals)
-            && (self.sparing.is_short() || self.sparing.wants_a_search());
+            && (is_short || self.sparing.wants_a_search());
         if !worth_a_try {
             return false;
         }

@@ -34,7 +34,6 @@ pub(crate) struct Sparing {
     fruitless: u32,
     passed_over: u32,
     not_entered: u32,
-    not_looked_at: u32,
     processor_is_short: bool,
 }
 
@@ -46,7 +45,6 @@ impl Sparing {
             fruitless: 0,
             passed_over: 0,
             not_entered: 0,
-            not_looked_at: 0,
             processor_is_short: false,
         }
     }
@@ -77,15 +75,6 @@ impl Sparing {
             (false, true) => FEW,
             (false, false) => Entering::All,
         }
-    }
-
-    /// Whether literals are worth a look: not all while the processor is the bottleneck.
-    pub(crate) fn wants_a_look(&mut self) -> bool {
-        if !self.processor_is_short {
-            return true;
-        }
-        self.not_looked_at = (self.not_looked_at + 1) % ONE_IN_WHILE_SHORT;
-        self.not_looked_at == 0
     }
 
     /// Whether the processor is the bottleneck.
@@ -142,7 +131,7 @@ mod tests {
         sparing.processor_is_short(true);
         assert_eq!(run(&mut sparing, 640), 10);
         let entered = (0..40).filter(|_| sparing.enters_next() != Entering::Nothing).count();
-        let looked_at = (0..640).filter(|_| sparing.wants_a_look()).count();
+        let looked_at = (0..640).filter(|_| sparing.wants_a_search()).count();
         assert_eq!((entered, looked_at), (10, 10));
         sparing.processor_is_short(false);
         assert_eq!(run(&mut sparing, 10), 10);

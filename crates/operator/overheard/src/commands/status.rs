@@ -100,7 +100,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
             bytes(across)
         )?;
     }
-    writeln!(out, "refused:         {}", in_words(&counted(&node.refused)))?;
+    writeln!(out, "refused:         {}", counted(&node.refused))?;
     writeln!(out, "by the system:   {}", counted(io))?;
     match &report.snapshot.overheard {
         Some(heard) => writeln!(out, "overheard:       {}", overheard(heard)),
@@ -363,22 +363,24 @@ fn nothing() -> String {
     "-".to_owned()
 }
 
-/// Counted refusals, with words for those that an operator can end.
-fn in_words(refused: &str) -> String {
-    refused
-        .replace("handshake mark", "handshakes with another network key")
-        .replace("handshake stranger", "handshakes of nodes that are no peers")
-        .replace("handshake preshared key", "answers under another pre-shared key")
-        .replace("handshake revoked", "handshakes under a revoked key")
+/// The words for a counter: other ones than its name for what an operator can end.
+fn words_of(counter: &str) -> String {
+    match counter {
+        "handshake_mark" => "handshakes with another network key".to_owned(),
+        "handshake_stranger" => "handshakes of nodes that are no peers".to_owned(),
+        "handshake_preshared_key" => "answers under another pre-shared key".to_owned(),
+        "handshake_revoked" => "handshakes under a revoked key".to_owned(),
+        _ => counter.replace('_', " "),
+    }
 }
 
-/// The non-zero counters with their names.
+/// The non-zero counters in words.
 fn counted(counters: &impl Serialize) -> String {
     let Ok(serde_json::Value::Object(counters)) = serde_json::to_value(counters) else { return nothing() };
     let counted: Vec<String> = counters
         .iter()
         .filter(|(_, count)| count.as_u64() != Some(0))
-        .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
+        .map(|(name, count)| format!("{count} {}", words_of(name)))
         .collect();
     if counted.is_empty() { "nothing".to_owned() } else { counted.join(", ") }
 }
@@ -424,6 +426,6 @@ mod tests {
         assert_eq!(counted(&refused), "1 not ip, 2 replay");
         assert_eq!(counted(&node::Refused::default()), "nothing");
         let refused = node::Refused { handshake_mark: 3, replay: 1, ..Default::default() };
-        assert_eq!(in_words(&counted(&refused)), "3 handshakes with another network key, 1 replay");
+        assert_eq!(counted(&refused), "3 handshakes with another network key, 1 replay");
     }
 }

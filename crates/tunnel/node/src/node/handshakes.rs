@@ -3,7 +3,7 @@
 
 use super::Node;
 use crate::config::Config;
-use crate::event::{Event, TELL_EVERY};
+use crate::event::Event;
 use crate::keys::{NetworkKey, PublicKey};
 use crate::link::{capabilities, store_kib};
 use crate::peer::Peer;
@@ -116,9 +116,7 @@ impl Node {
     /// Tells of a node that is no peer. Only holders of the network's key come so far, and one may be told of
     /// in a minute, whoever they are.
     fn tell_of_stranger(&mut self, now: Duration, key: PublicKey, from: SocketAddr) {
-        let is_due = self.stranger_told.is_none_or(|told| now >= told + TELL_EVERY);
-        if is_due && self.ctx.keyring.shard().is_first() {
-            self.stranger_told = Some(now);
+        if self.ctx.keyring.shard().is_first() && self.strangers.is_told(now) {
             self.ctx.events.push(Event::Stranger { key, from });
         }
     }

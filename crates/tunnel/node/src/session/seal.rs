@@ -6,7 +6,7 @@
 //! Sealing is handed out as a value ([`Seal`]), so that a driver may do it on another thread than the one
 //! that drives the node.
 
-use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use ring::aead::{AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use std::borrow::Cow;
 use std::sync::Arc;
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES};
@@ -71,19 +71,13 @@ impl TrafficKey {
     pub fn of(cipher: Cipher, bytes: &[u8; 32]) -> Self {
         TrafficKey(match cipher {
             Cipher::ChaCha20Poly1305 => Kept::ChaCha20Poly1305(Box::new(Zeroizing::new(*bytes))),
-            Cipher::Aes256Gcm => {
-                let key = UnboundKey::new(&AES_256_GCM, bytes);
-                Kept::Aes256Gcm(Box::new(LessSafeKey::new(key.expect("a key of this cipher has 32 bytes"))))
-            }
+            Cipher::Aes256Gcm => Kept::Aes256Gcm(Box::new(key_of(&AES_256_GCM, bytes))),
         })
     }
 
     fn cipher(&self) -> Cow<'_, LessSafeKey> {
         match &self.0 {
-            Kept::ChaCha20Poly1305(bytes) => {
-                let key = UnboundKey::new(&CHACHA20_POLY1305, &bytes[..]);
-                Cow::Owned(LessSafeKey::new(key.expect("a key of this cipher has 32 bytes")))
-            }
+            Kept::ChaCha20Poly1305(bytes) => Cow::Owned(key_of(&CHACHA20_POLY1305, bytes)),
             Kept::Aes256Gcm(key) => Cow::Borrowed(key),
         }
     }
@@ -107,6 +101,11 @@ impl TrafficKey {
             .ok()
             .map(|plain| plain.len())
     }
+}
+
+/// The library's form of a key.
+fn key_of(algorithm: &'static Algorithm, bytes: &[u8; 32]) -> LessSafeKey {
+    LessSafeKey::new(UnboundKey::new(algorithm, bytes).expect("both ciphers have keys of 32 bytes"))
 }
 
 fn nonce(counter: u64) -> Nonce {

@@ -98,25 +98,26 @@ impl Sessions {
             .map(|session| session.established)
     }
 
+    fn in_use(&self) -> Option<&Session> {
+        self.list.iter().find(|session| Some(session.local_id) == self.sending)
+    }
+
     /// Version of the session in use.
     #[must_use]
     pub fn version(&self) -> Option<u8> {
-        let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
-        Some(session.version)
+        self.in_use().map(|session| session.version)
     }
 
     /// What units of the session in use are sealed with.
     #[must_use]
     pub fn cipher(&self) -> Option<Cipher> {
-        let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
-        Some(session.cipher)
+        self.in_use().map(|session| session.cipher)
     }
 
     /// The network under whose key the session in use was agreed on.
     #[must_use]
     pub fn network(&self) -> Option<&Network> {
-        let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
-        Some(&session.network)
+        self.in_use().map(|session| &*session.network)
     }
 
     /// The handshake that this node begins, if one is under way.
@@ -145,7 +146,7 @@ impl Sessions {
     /// When the keys in use are due to be replaced by a handshake of ours.
     #[must_use]
     pub fn rekey_at(&self) -> Option<Duration> {
-        let session = self.list.iter().find(|session| Some(session.local_id) == self.sending)?;
+        let session = self.in_use()?;
         // the responder steps in only if the initiator does not
         let grace = if session.initiator { Duration::ZERO } else { Duration::from_secs(30) };
         Some(session.established + REKEY_AFTER + grace)
