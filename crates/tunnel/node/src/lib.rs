@@ -57,9 +57,9 @@ mod elimination;
 mod event;
 mod group;
 mod keys;
-mod link;
+
 mod node;
-mod pack;
+
 mod path;
 mod peer;
 mod queue;
@@ -67,6 +67,7 @@ mod roaming;
 mod route;
 mod session;
 mod shards;
+mod snoop;
 mod status;
 #[cfg(test)]
 mod vectors;
@@ -76,8 +77,8 @@ pub use elimination::compress::Shortening;
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PresharedKey, PrivateKey, PublicKey};
 pub use node::{Node, Transmit, station_name};
-pub use pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use path::lanes::MAX_LANES;
+pub use peer::pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use status::{
     DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status,

@@ -17,8 +17,8 @@ use crate::event::{Complaint, Event};
 use crate::group::Sharing;
 use crate::group::coding::Coding;
 use crate::keys::PublicKey;
-use crate::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
 use crate::peer::Peer;
+use crate::peer::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
 use crate::route::ELSEWHERE;
 use crate::route::Routes;
 use crate::session::admission::Admission;
@@ -169,7 +169,7 @@ impl Node {
             started: now,
             rng,
             destinations,
-            by_public_key: peers.iter().map(|peer| (peer.config.public_key, peer.index)).collect(),
+            by_public_key: peers.iter().map(|peer| (*peer.public_key(), peer.index())).collect(),
             peers,
             turn: 0,
             letters: VecDeque::new(),
@@ -220,10 +220,9 @@ impl Node {
         } else if packet.len() > self.peers[peer].max_packet_bytes() {
             self.peers[peer].take_too_large(now, packet, inner, &mut self.ctx);
         } else {
-            self.peers[peer].queue.push_named(now, packet, &inner.flow, name);
+            self.peers[peer].enqueue(now, packet, &inner.flow, name);
         }
-        let Peer { sessions, reachability, .. } = &mut self.peers[peer];
-        if (sessions.sending(now).is_none() || !reachability.is_up()) && !sessions.is_shaking_hands() {
+        if self.peers[peer].needs_handshake(now) {
             self.initiate(now, peer);
         }
     }
@@ -281,7 +280,7 @@ impl Node {
         };
         let delivered = self.ctx.deliveries.len();
         let peer = &mut self.peers[index];
-        let Some(session) = peer.sessions.by_id(key_id) else {
+        let Some(session) = peer.sessions_mut().by_id(key_id) else {
             self.refused.unknown_key += 1; // a handshake of ours that waits for its response
             return;
         };
@@ -292,9 +291,8 @@ impl Node {
         let opened = match session.open(now, counter, header, body) {
             Ok(opened) => opened,
             Err(why) => {
-                // somebody may have been faster than the peer, from an address of their own
-                if why == OpenError::Replay && peer.endpoint.is_uncertain() {
-                    peer.endpoint.claim(now, from);
+                if why == OpenError::Replay {
+                    peer.note_replay(now, from);
                 }
                 return self.refuse_unit(why);
             }
@@ -305,8 +303,7 @@ impl Node {
         let lane = frame::lane(&body[..opened.plain_bytes]).filter(|_| version != unit::PLAIN);
         let moved = match lane {
             Some(lane) => {
-                // a lane that cannot be is no move either
-                let _ = peer.lanes.hear(lane, from, age);
+                peer.hear_lane(lane, from, age);
                 None
             }
             None => Some(age),
@@ -345,8 +342,7 @@ impl Node {
         let &Sealed { from, ecn, key_id, counter, .. } = arrival;
         let member_of = self.ctx.keyring.groups.of_unit(key_id, way);
         let opened = member_of.and_then(|index| {
-            let listener = self.peers[index].link.as_mut()?.listener.as_mut()?;
-            Some((index, listener.open(key_id, counter, way, header, body)?))
+            Some((index, self.peers[index].open_group_unit((key_id, counter), way, header, body)?))
         });
         let Some((index, opened)) = opened else {
             // packets of others to their groups do not concern this node
@@ -379,9 +375,7 @@ impl Node {
         if let Some(sharing) = &mut self.ctx.sharing
             && sharing.handle_timeout(now)
         {
-            for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {
-                link.member.iter_mut().for_each(|member| member.follow(now, sharing));
-            }
+            self.peers.iter_mut().for_each(|peer| peer.follow_group(now, sharing));
         }
         for index in 0..self.peers.len() {
             let delivered = self.ctx.deliveries.len();
@@ -409,7 +403,7 @@ impl Node {
         for step in 0..self.peers.len() {
             let index = (self.turn + step) % self.peers.len();
             let peer = &mut self.peers[index];
-            if peer.endpoint.address().is_none() {
+            if peer.address().is_none() {
                 continue;
             }
             if let Some((to, Packed { seal, class, .. })) = peer.pack_question(now, &mut self.rng, out) {
@@ -433,13 +427,7 @@ impl Node {
     /// Sends a packed datagram to a peer, of `bytes` without its tag.
     fn transmit(&mut self, now: Duration, index: usize, packed: Packed, bytes: usize) -> Option<Transmit> {
         let Packed { seal, class, lane } = packed;
-        let peer = &mut self.peers[index];
-        let source_port = peer.lanes.source_port(lane);
-        let to = peer.lanes.address(lane, peer.endpoint.address()?);
-        peer.count_sent(to, bytes + unit::TAG_BYTES);
-        if peer.closing {
-            peer.end(now, &mut self.ctx);
-        }
+        let (to, source_port) = self.peers[index].send(now, lane, bytes + unit::TAG_BYTES, &mut self.ctx)?;
         Some(Transmit { to, source_port, class, seal: Some(seal) })
     }
 
@@ -479,22 +467,14 @@ impl Node {
 
     /// Says goodbye to every peer: send what [`Node::poll_transmit`] then gives, and stop.
     pub fn close(&mut self) {
-        for peer in &mut self.peers {
-            peer.closing = true;
-        }
+        self.peers.iter_mut().for_each(Peer::close);
     }
 
     /// Loses what is stored for a peer in one or both directions, as a node under memory pressure does. Costs
     /// savings and nothing else.
     pub fn forget(&mut self, peer: usize, sent: bool, received: bool) {
-        let Some(link) = self.peers.get_mut(peer).and_then(|peer| peer.link.as_mut()) else { return };
-        if sent {
-            link.reduce.forget();
-        }
-        if received {
-            link.restore.forget();
-            link.received.forget();
-            link.flushed = true;
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.forget(sent, received);
         }
     }
 
@@ -509,12 +489,8 @@ impl Node {
     pub fn set_radio_rate(&mut self, to: IpAddr, rate_bits_per_second: u64) {
         let Some(sharing) = &mut self.ctx.sharing else { return };
         for peer in &mut self.peers {
-            if peer
-                .endpoint
-                .address()
-                .is_some_and(|endpoint| endpoint.ip().to_canonical() == to.to_canonical())
-            {
-                sharing.radio_sends(peer.index as u8, rate_bits_per_second);
+            if peer.address().is_some_and(|endpoint| endpoint.ip().to_canonical() == to.to_canonical()) {
+                sharing.radio_sends(peer.index() as u8, rate_bits_per_second);
             }
         }
     }

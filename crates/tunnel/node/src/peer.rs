@@ -1,15 +1,19 @@
 //! A peer: its sessions, its link, its queue, and when something is to be done about it next.
 
+mod interface;
+mod link;
+mod membership;
+pub(crate) mod pack;
 mod reachability;
+mod status;
 
-use crate::arq::receipts::Fate;
+use link::Link;
+pub(crate) use link::{capabilities, store_kib};
+
 use crate::config::{Config, PeerConfig};
 use crate::context::Context;
 use crate::elimination::ratio::Ratios;
 use crate::event::{Complaint, Event};
-use crate::group::{Member, Sharing};
-use crate::link::Coalescer;
-use crate::link::Link;
 use crate::path::endpoint::{Age, Endpoint};
 use crate::path::lanes::Lanes;
 use crate::path::mtu::PathMtu;
@@ -17,9 +21,7 @@ use crate::path::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::queue::Queue;
 use crate::roaming::Told;
 use crate::session::sessions::Sessions;
-use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, outer_header_bytes};
-use overhear::StationId;
-use recovery::Snoop;
+use crate::status::{PeerCounters, outer_header_bytes};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use wire::hello::HEARS_LANES;
@@ -30,37 +32,35 @@ const SILENCE: Duration = Duration::from_secs(10);
 
 /// One peer.
 pub(crate) struct Peer {
-    pub index: usize,
-    pub config: PeerConfig,
-    pub endpoint: Endpoint,
-    pub sessions: Sessions,
-    pub link: Option<Link>,
-    pub queue: Queue,
+    index: usize,
+    config: PeerConfig,
+    endpoint: Endpoint,
+    sessions: Sessions,
+    link: Option<Link>,
+    queue: Queue,
     /// Whether it answers.
-    pub reachability: Reachability,
+    reachability: Reachability,
     /// The ports between the two.
-    pub lanes: Lanes,
+    lanes: Lanes,
     /// Datagram sizes of the path to it.
-    pub path: PathMtu,
-    pub counters: PeerCounters,
+    path: PathMtu,
+    counters: PeerCounters,
     /// How many segments of its flows a wire packet carries; told of where senders are boosted.
-    pub ratios: Ratios,
+    ratios: Ratios,
     /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
-    pub ping_at: Option<Duration>,
+    ping_at: Option<Duration>,
     /// Since when something was sent that has not been answered.
-    pub unanswered_since: Option<Duration>,
+    unanswered_since: Option<Duration>,
     /// Number of this station's association with the peer, a gateway; 0 for an association with another one,
     /// `None` without other gateways.
-    pub associated: Option<u8>,
+    associated: Option<u8>,
     /// Its handshakes are refused, and it is sent nothing.
-    pub revoked: bool,
+    revoked: bool,
     /// This node is going away and says so.
-    pub closing: bool,
+    closing: bool,
     /// The peer went away and said so.
-    pub closed: bool,
+    closed: bool,
     wrong_sources: Complaint,
-    /// The fates in a receipt, during its processing; kept to allocate once.
-    pub fates: Vec<(u64, Fate)>,
 }
 
 impl Peer {
@@ -85,7 +85,6 @@ impl Peer {
             closing: false,
             closed: false,
             wrong_sources: Complaint::default(),
-            fates: Vec::new(),
         }
     }
 
@@ -118,18 +117,13 @@ impl Peer {
         self.prove_endpoint(now, local_id, ctx);
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
-        let same = |link: &Link| link.peer_boot == session.hello.boot && link.is_plain == (version == PLAIN);
-        let new_boot = !self.link.as_ref().is_some_and(same);
+        let (boot, is_plain) = (session.hello.boot, version == PLAIN);
+        let new_boot = !self.link.as_ref().is_some_and(|link| link.is_with(boot, is_plain));
         let lanes = version != PLAIN && session.hello.capabilities & HEARS_LANES != 0;
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
-            let shares = ctx.sharing.is_some();
-            let Config { reduce, shorten, .. } = &ctx.config;
-            let snoop = ctx.config.snoop.as_ref();
-            let mut link = Link::new(reduce, *shorten, &session.hello, version, shares, snoop);
-            link.tells_of_natives = ctx.coding.is_some() && link.combines;
-            link.coalescer = (ctx.config.boost && shorten.packing).then(Coalescer::default);
+            let link = Link::new(&ctx.config, &session.hello, version, ctx.sharing.is_some());
             if let Some(sharing) = ctx.sharing.as_mut() {
                 sharing.leave(self.index as u8);
             }
@@ -165,27 +159,6 @@ impl Peer {
         }
     }
 
-    /// It is to become a member of the group, if there is one and it can.
-    pub fn begin_membership(&mut self, now: Duration, ctx: &mut Context) {
-        let id = self.index as u8;
-        if let (Some(link), Some(sharing)) = (&mut self.link, ctx.sharing.as_mut())
-            && link.listens
-            && link.member.is_none()
-        {
-            link.member = Some(Member::new(id, sharing.mac_key(id, link.peer_boot), now));
-        }
-    }
-
-    /// It is associated with another gateway.
-    pub fn end_membership(&mut self, ctx: &mut Context) {
-        if let Some(link) = &mut self.link
-            && let Some(member) = link.member.take()
-            && let Some(sharing) = ctx.sharing.as_mut()
-        {
-            sharing.leave(member.id);
-        }
-    }
-
     /// A proven unit came from `from`; where it says where the peer is, with its age.
     pub fn heard_from(
         &mut self,
@@ -217,11 +190,10 @@ impl Peer {
     pub fn end(&mut self, now: Duration, ctx: &mut Context) {
         self.sessions.end(&mut ctx.keyring);
         ctx.keyring.groups.remove(self.index);
-        if let Some(Link { member: Some(member), .. }) = self.link.take()
-            && let Some(sharing) = ctx.sharing.as_mut()
+        if let (Some(mut link), Some(sharing)) = (self.link.take(), ctx.sharing.as_mut())
+            && link.roles.end_membership(sharing)
         {
-            sharing.leave(member.id);
-            sharing.rekey(now); // whoever is gone shall read no more
+            sharing.rekey(now); // a former member shall read no more
         }
         self.lanes.close();
         self.ping_at = None;
@@ -253,27 +225,18 @@ impl Peer {
             self.mark_unreachable(now, ctx);
         }
         self.doubt(now, ctx);
-        if let Some(Link { nack: Some(nack), received, .. }) = &mut self.link {
-            nack.give_up(now, |sequence| received.unpark(sequence));
-        }
+        self.link.iter_mut().for_each(|link| link.arq.give_up_parked(now));
         self.take_completed(now, ctx);
         if let Some(link) = &mut self.link {
             let patience = link.patience();
             self.path.handle_timeout(now, &link.measured());
-            link.coalescer.iter_mut().for_each(|coalescer| coalescer.handle_timeout(now));
-            if let Some(reorder) = &mut link.reorder {
-                reorder.expire(now, patience, &mut |sequence, packet: Vec<u8>| {
-                    self.counters.count_delivery(&packet);
-                    ctx.deliveries.push_sent(sequence, packet);
-                });
-            }
-            if let Some(snoop) = &mut link.snoop {
-                snoop.handle_timeout(now);
-            }
-            if let (Some(sender), Some(srtt)) = (&mut link.sender, link.outstanding.srtt()) {
-                sender.probe(now, srtt);
-                sender.take_doubted(|sequence| link.reduce.report_lost(sequence));
-            }
+            link.assembly.handle_timeout(now);
+            link.arq.expire_order(now, patience, |sequence, packet| {
+                self.counters.count_delivery(&packet);
+                ctx.deliveries.push_sent(sequence, packet);
+            });
+            link.tcp.handle_timeout(now);
+            link.arq.probe(now, |sequence| link.reduce.report_lost(sequence));
         }
         self.queue_repairs(now, ctx);
         if self.sessions.initiator_mut().give_up(now, self.config.keepalive.is_some(), &mut ctx.keyring) {
@@ -316,76 +279,14 @@ impl Peer {
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::tells_at),
             link.and_then(Link::asks_at),
-            link.and_then(|link| link.coalescer?.timeout()),
-            link.and_then(|link| link.sender.as_ref()?.timeout()),
-            link.and_then(|link| link.snoop.as_ref()?.timeout()),
-            link.and_then(|link| link.listener.as_ref()?.gives_up_at()),
-            link.and_then(|link| Some(link.reorder.as_ref()?.first_waits_since()? + link.patience())),
+            link.and_then(|link| link.assembly.timeout()),
+            link.and_then(|link| link.arq.probe_at()),
+            link.and_then(|link| link.tcp.timeout()),
+            link.and_then(|link| link.roles.listener()?.gives_up_at()),
+            link.and_then(|link| Some(link.arq.waits_in_order_since()? + link.patience())),
         ]
         .into_iter()
         .flatten()
         .min()
     }
-
-    pub fn status(&self, now: Duration, sharing: Option<&Sharing>) -> PeerStatus {
-        let link = self.link.as_ref();
-        let heard = link.and_then(|link| Some(*link.listener.as_ref()?.statistics())).unwrap_or_default();
-        let (boosted_flows, boost_ratio) = self.ratios.boosted(now);
-        PeerStatus {
-            name: self.config.name.clone(),
-            public_key: self.config.public_key.to_string(),
-            endpoint: self.endpoint.address(),
-            session_age_seconds: self
-                .sessions
-                .established()
-                .map(|established| now.saturating_sub(established).as_secs_f64()),
-            srtt_seconds: link.and_then(|link| link.outstanding.srtt()).map(|srtt| srtt.as_secs_f64()),
-            loss: link.and_then(|link| link.outstanding.loss()),
-            reachable: self.reachability.is_up(),
-            previous_network_key: false,
-            revoked: self.revoked,
-            source_ports: self.lanes.ports().0,
-            heard_ports: self.lanes.ports().1,
-            path_mtu_bytes: self
-                .endpoint
-                .address()
-                .map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
-            path_mtu_confirmed: self.path.is_confirmed(),
-            version: self.sessions.version(),
-            cipher: self.sessions.cipher().map(|cipher| cipher.to_string()),
-            store_bytes: link.map(|link| link.store_bytes),
-            radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),
-            overheard_share: link
-                .and_then(|link| sharing?.codec.overheard_share(StationId(link.member.as_ref()?.id))),
-            overheard_by_rate: link
-                .and_then(|link| {
-                    let by_rate = sharing?.codec.overheard_by_rate(StationId(link.member.as_ref()?.id))?;
-                    Some(by_rate.iter().copied().map(OverheardAtRate::from).collect())
-                })
-                .unwrap_or_default(),
-            associated: self.associated.map(|association| association > 0),
-            associated_with: None,
-            overheard_by: None,
-            queue_bytes: self.queue.bytes(),
-            recover: link.and_then(|link| link.snoop.as_ref()).map(snoop_status),
-            boosted_flows,
-            boost_ratio,
-            counters: PeerCounters {
-                queue_dropped: self.queue.dropped,
-                queue_dropped_by_codel: self.queue.dropped_by_codel,
-                queue_marked: self.queue.marked,
-                path_probes: self.path.probes,
-                black_holes: self.path.black_holes,
-                chunks_hit: heard.hit_chunks,
-                chunks_missed: heard.missed_chunks,
-                ..self.counters
-            },
-        }
-    }
-}
-
-/// Status of the repair.
-fn snoop_status(snoop: &Snoop) -> RecoverStatus {
-    let (packets, slots) = snoop.packets();
-    RecoverStatus { flows: snoop.flows(), bytes: snoop.bytes(), packets, slots, loss: snoop.loss() }
 }

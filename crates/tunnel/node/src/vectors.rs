@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::elimination::reduce::{Restore, Shape};
-use crate::pack::unit_number;
+use crate::peer::pack::unit_number;
 use crate::session::challenge::{self, Asked};
 use crate::session::handshake::{Identity, Keys, Network, derive, keyed_mark};
 use crate::session::seal::{Cipher, Seal, TrafficKey};

@@ -1,8 +1,95 @@
-//! ARQ on the hop: receipts, retransmission, requests, and order.
+//! ARQ on the hop: receipts, retransmission, requests, and order. [`Arq`] has both directions of one link:
+//! what [leaves](outgoing) and what [comes](incoming).
 
 pub mod delay;
+mod incoming;
 pub mod losses;
 pub mod nack;
+mod outgoing;
 pub mod receipts;
 pub mod reorder;
 pub mod sender;
+
+use nack::Nack;
+use receipts::{Fate, GAP_TOLD_AFTER, Outstanding, Received};
+use reorder::Reorder;
+use sender::Sender;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A first guess of the round trip, until it is measured.
+const UNKNOWN_ROUND_TRIP: Duration = Duration::from_millis(200);
+
+/// What the peer does for this node's packets, and this node for the peer's.
+#[derive(Debug, Clone, Copy)]
+pub struct Abilities {
+    /// The peer answers requests.
+    pub answers: bool,
+    /// The peer sends lost packets again by itself.
+    pub recovers: bool,
+    /// This node does.
+    pub sends_again: bool,
+}
+
+/// ARQ of one link.
+pub struct Arq {
+    /// Sequences that were sent.
+    outstanding: Outstanding,
+    /// Keeps what is not confirmed, to send it again; only under a policy that wants it.
+    sender: Option<Sender>,
+    /// Sequences that the peer asked for.
+    replies: VecDeque<u64>,
+    /// The fates in a receipt, during its processing; kept to allocate once.
+    fates: Vec<(u64, Fate)>,
+    /// Sequences that arrived.
+    received: Received,
+    /// Parks packets that cannot be restored yet, and requests their references; only if the peer answers
+    /// requests or retransmits by itself.
+    nack: Option<Nack>,
+    /// Hands packets on in order; only if the peer sends again what is lost.
+    reorder: Option<Reorder>,
+    /// A receipt is due and did not fit into the datagram before.
+    receipt_had_no_room: bool,
+}
+
+impl Arq {
+    /// Nothing was sent and nothing came.
+    #[must_use]
+    pub fn new(abilities: Abilities) -> Self {
+        let Abilities { answers, recovers, sends_again } = abilities;
+        Arq {
+            outstanding: Outstanding::default(),
+            sender: sends_again.then(Sender::default),
+            replies: VecDeque::new(),
+            fates: Vec::new(),
+            received: Received::new(recovers),
+            nack: (answers || recovers).then(|| Nack::new(answers)),
+            reorder: recovers.then(Reorder::default),
+            receipt_had_no_room: false,
+        }
+    }
+
+    /// The smoothed round trip.
+    #[must_use]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.outstanding.srtt()
+    }
+
+    /// The share of sent sequences that were lost, over about the last thousand.
+    #[must_use]
+    pub fn loss(&self) -> Option<f64> {
+        self.outstanding.loss()
+    }
+
+    /// How long to wait before something is asked for again.
+    #[must_use]
+    pub fn retry_after(&self) -> Duration {
+        self.srtt().map_or(UNKNOWN_ROUND_TRIP, |srtt| srtt * 3 / 2 + Duration::from_millis(10))
+    }
+
+    /// The time in which a loss is likely repaired; `None` until the round trip is known.
+    #[must_use]
+    pub fn repair_time(&self) -> Option<Duration> {
+        self.srtt().map(|srtt| srtt * 3 / 2 + GAP_TOLD_AFTER)
+    }
+}

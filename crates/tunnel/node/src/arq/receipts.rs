@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn what_left_long_before_the_newest_is_lost_though_little_followed_it() {
         let mut outstanding = Outstanding::default();
-        outstanding.delay.sample(Duration::ZERO, 20 * MS);
+        outstanding.sample_round_trip(Duration::ZERO, 20 * MS);
         for at in [0, 1, 200] {
             outstanding.send(at * MS);
         }

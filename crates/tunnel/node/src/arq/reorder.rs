@@ -2,7 +2,7 @@
 //! bound.
 //!
 //! A packet behind a gap waits until the gap is filled, so that the end hosts see no reordering where the
-//! sender repairs its losses soon enough ([`crate::link::Link::patience`]). Nothing waits longer than the
+//! sender repairs its losses soon enough. Nothing waits longer than the
 //! bound that the caller gives, which may be none at all, and no more than so many packets and bytes wait.
 
 use std::collections::btree_map::Entry;

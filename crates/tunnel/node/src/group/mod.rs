@@ -28,6 +28,7 @@ mod member;
 mod neighbours;
 mod others;
 mod pieces;
+mod roles;
 mod sharing;
 
 pub(crate) use heard::Untold;
@@ -35,4 +36,5 @@ pub(crate) use listener::{Listener, Rest};
 pub(crate) use member::Member;
 pub(crate) use neighbours::Neighbours;
 pub(crate) use pieces::RestAt;
+pub(crate) use roles::Roles;
 pub(crate) use sharing::Sharing;

@@ -7,7 +7,7 @@
 use super::{Node, Transmit};
 use crate::group::Sharing;
 use crate::group::coding::{Form, LEAST_BYTES};
-use crate::pack::{Native, natives_mac};
+use crate::peer::pack::{Native, natives_mac};
 use mesh::cope::opportunity::gather;
 use std::time::Duration;
 use wire::group::FRONT_BYTES;
@@ -34,9 +34,8 @@ impl Node {
     /// By what others know the native of a packet that a peer sent.
     pub(super) fn name(&self, from: usize, sequence: u64, inner: &Inner) -> Option<Name> {
         self.ctx.coding.as_ref()?;
-        let link = self.peers[from].link.as_ref()?;
-        let overheard = link.named.of(sequence, inner.payload_bytes());
-        let is_known = inner.payload_bytes() >= LEAST_BYTES && (link.separates || overheard.is_some());
+        let (overheard, is_known) = self.peers[from].name_of(sequence, inner)?;
+        let is_known = is_known && inner.payload_bytes() >= LEAST_BYTES;
         let from = u8::try_from(from).ok().filter(|_| is_known)?;
         Some(Name { from, sequence: sequence as u32 & 0xff_ffff, overheard })
     }
@@ -45,11 +44,8 @@ impl Node {
     pub(super) fn tell_of_natives(&mut self, now: Duration) {
         let Some(coding) = &mut self.ctx.coding else { return };
         for (from, name) in coding.news.drain(..) {
-            for peer in self.peers.iter_mut().filter(|peer| peer.index != from) {
-                if let Some(link) = peer.link.as_mut().filter(|link| link.tells_of_natives) {
-                    link.reports.note(now, name);
-                }
-            }
+            let others = self.peers.iter_mut().filter(|peer| peer.index() != from);
+            others.for_each(|peer| peer.note_overheard(now, name));
         }
     }
 
@@ -97,8 +93,8 @@ impl Node {
 
     /// The first packet for this peer leaves alone, although it could share a frame.
     fn count_alone(&mut self, first: usize) {
-        let others_wait = self.peers.iter().any(|peer| peer.index != first && !peer.queue.is_empty());
-        let counters = &mut self.peers[first].counters;
+        let others_wait = self.peers.iter().any(|peer| peer.index() != first && peer.has_packets());
+        let counters = self.peers[first].counters_mut();
         match others_wait {
             true => counters.natives_with_unfit_partner += 1,
             false => counters.natives_without_partner += 1,
@@ -141,10 +137,7 @@ impl Node {
     fn addressee_first(&self, together: &mut [Alone]) {
         let turn = self.ctx.coding.as_ref().map_or(0, |coding| coding.turn);
         together.rotate_left(turn % together.len().max(1));
-        let loss = |at: usize| {
-            let link = self.peers[together[at].peer].link.as_ref();
-            link.and_then(|link| link.outstanding.loss()).unwrap_or(0.0)
-        };
+        let loss = |at: usize| self.peers[together[at].peer].loss().unwrap_or(0.0);
         let worst = (0..together.len()).reduce(|worst, at| if loss(at) > loss(worst) { at } else { worst });
         if let Some(worst) = worst {
             together.swap(0, worst);
@@ -171,7 +164,7 @@ impl Node {
         let mac_of = |at: usize, bytes: &[u8]| natives_mac(&together[at].native, key_id, counter, bytes);
         let mac = Natives::emit(&parts, mac_of, out);
         out[SEALED_HEADER_BYTES + 1..SEALED_HEADER_BYTES + FRONT_BYTES].copy_from_slice(&mac);
-        let limit = together.iter().map(|it| self.peers[it.peer].path.limit()).min().unwrap_or(0);
+        let limit = together.iter().map(|it| self.peers[it.peer].datagram_limit()).min().unwrap_or(0);
         let around = AROUND_DATAGRAM + TAG_BYTES;
         let apart: usize = together.iter().map(|it| it.datagram.len() + around).sum();
         out.len() + TAG_BYTES <= limit && out.len() + around < apart
@@ -182,16 +175,12 @@ impl Node {
         let mut apart = 0;
         for it in &together {
             apart += it.datagram.len() + TAG_BYTES;
-            let peer = &mut self.peers[it.peer];
-            peer.counters.natives_sent += 1;
-            if let Some(member) = peer.link.as_mut().and_then(|link| link.member.as_mut()) {
-                member.natives.sent(it.native.sequence);
-            }
+            self.peers[it.peer].note_native(it.native.sequence);
         }
         let mut transmit = None;
         for Alone { peer, native, datagram, .. } in together {
             if transmit.is_none() {
-                let counters = &mut self.peers[peer].counters;
+                let counters = self.peers[peer].counters_mut();
                 counters.natives_datagrams += 1;
                 counters.natives_saved_bytes += apart.saturating_sub(out.len() + TAG_BYTES) as u64;
                 transmit = Some(self.transmit(now, peer, native.packed, out.len()));

@@ -93,7 +93,7 @@ impl Destinations {
     pub fn status(&self, peers: &[Peer]) -> Vec<DestinationStatus> {
         let status = |it: &Reached| DestinationStatus {
             name: it.name.clone(),
-            next_hop: it.next_hop.map(|peer| peers[peer].config.name.clone()),
+            next_hop: it.next_hop.map(|peer| peers[peer].name().to_owned()),
             changes: it.changes,
             refused_packets: it.refused_packets,
         };
@@ -112,7 +112,7 @@ impl Node {
         let before = std::mem::replace(&mut reached.next_hop, next_hop);
         reached.without_since = now;
         reached.changes += 1;
-        let peer = next_hop.map(|peer| self.peers[peer].config.name.clone());
+        let peer = next_hop.map(|peer| self.peers[peer].name().to_owned());
         self.ctx.events.push(Event::NextHop { destination: reached.name.clone(), peer });
         let waiting = match before {
             None => reached.waiting.take_out(|_| true),
@@ -126,7 +126,7 @@ impl Node {
     /// Takes what waits for a peer and is for a destination.
     fn take_out(&mut self, peer: usize, destination: usize) -> Vec<Vec<u8>> {
         let (routes, destinations) = (&self.ctx.routes, &self.destinations);
-        self.peers[peer].queue.take_out(|packet| {
+        self.peers[peer].take_out(|packet| {
             let address = Inner::parse(packet).map(|inner| inner.flow.destination);
             address.is_ok_and(|address| matches!(way(routes, destinations, address), Some(NextHop::Destination { index, .. }) if index == destination))
         })

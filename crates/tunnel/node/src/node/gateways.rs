@@ -5,7 +5,6 @@ use super::Node;
 use crate::config::{Config, Gateways, Group};
 use crate::group::Neighbours;
 use crate::keys::PublicKey;
-use crate::link::Link;
 use crate::peer::Peer;
 use crate::roaming::{Change, Choice, Decision, Locations, Place, Roaming, Told};
 use crate::session::handshake::derive;
@@ -53,7 +52,7 @@ pub(super) fn roaming(config: &Config, boot: u64, peers: &mut [Peer], now: Durat
     };
     if let Some(Roaming::Station(choice)) = &roaming {
         for peer in peers {
-            peer.associated = choice.association(peer.index);
+            peer.associate(choice.association(peer.index()));
         }
     }
     roaming.unwrap_or(Roaming::Alone)
@@ -92,34 +91,32 @@ impl Node {
         let before = match choice.follow(now, |peer| self.peers[peer].seen()) {
             Decision::Stay => return,
             Decision::Say => {
-                self.peers[choice.current()].ping_at = Some(now);
+                self.peers[choice.current()].ping(now);
                 return;
             }
             Decision::Move(before) => before,
         };
         for peer in &mut self.peers {
-            peer.associated = choice.association(peer.index);
+            peer.associate(choice.association(peer.index()));
         }
         let next = choice.way(before);
-        if let Some(link) = &mut self.peers[before].link {
-            link.listener = None; // who associates anew begins with an empty cache
-            self.ctx.keyring.groups.remove(before);
-        }
+        // a new association begins with an empty cache
+        self.peers[before].leave_group(&mut self.ctx);
         for peer in [before, next] {
-            self.peers[peer].ping_at = Some(now); // both are told with it
+            self.peers[peer].ping(now); // both are told with it
         }
         self.move_queue(now, before, next);
-        let name = |peer: usize| self.peers[peer].config.name.clone();
+        let name = |peer: usize| self.peers[peer].name().to_owned();
         self.ctx.events.push(crate::Event::Moved { from: name(before), to: name(next) });
     }
 
     /// Moves one peer's waiting packets to another way.
     fn move_queue(&mut self, now: Duration, from: usize, to: usize) {
-        while let Some(packet) = self.peers[from].queue.pop(now) {
+        while let Some(packet) = self.peers[from].take_packet(now) {
             if let Ok(inner) = Inner::parse(&packet) {
-                self.peers[to].queue.push(now, &packet, &inner.flow);
+                self.peers[to].enqueue(now, &packet, &inner.flow, None);
             }
-            self.peers[from].queue.recycle(packet);
+            self.peers[from].recycle(packet);
         }
     }
 
@@ -129,7 +126,7 @@ impl Node {
             (Told::Message(message), roaming) if roaming.is_neighbour(peer) => {
                 self.hear_neighbour(now, peer, &message);
             }
-            (Told::Message(_), _) => self.peers[peer].counters.bad_frames += 1,
+            (Told::Message(_), _) => self.peers[peer].counters_mut().bad_frames += 1,
             (Told::Started, Roaming::Gateway(locations)) => locations.record_start(now, peer),
             (Told::Associated(association), Roaming::Gateway(locations)) => {
                 // a station that was away for an unnoticed moment has lost its cache as well
@@ -144,7 +141,7 @@ impl Node {
     fn hear_neighbour(&mut self, now: Duration, peer: usize, bytes: &[u8]) {
         let neighbours =
             self.ctx.sharing.as_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
-        let counters = &mut self.peers[peer].counters;
+        let counters = self.peers[peer].counters_mut();
         counters.neighbour_messages_received += 1;
         let locations = match &mut self.ctx.roaming {
             Roaming::Gateway(locations) => Some(locations),
@@ -180,8 +177,8 @@ impl Node {
         let Some(neighbours) = neighbours(&self.ctx.config, &group, self.boot) else { return };
         let mut members = Vec::new();
         for peer in &mut self.peers {
-            if peer.link.as_ref().is_some_and(|link| link.member.is_some()) {
-                members.push(peer.index);
+            if peer.is_member() {
+                members.push(peer.index());
                 peer.end_membership(&mut self.ctx);
             }
         }
@@ -196,18 +193,15 @@ impl Node {
     /// Members are told of the groups that they may overhear.
     fn tell_of_groups(&mut self, now: Duration) {
         let Some(sharing) = &self.ctx.sharing else { return };
-        for member in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()?.member.as_mut()) {
-            member.follow_others(now, sharing);
-        }
+        self.peers.iter_mut().for_each(|peer| peer.follow_other_groups(now, sharing));
     }
 
     /// Stations that have come or gone.
     fn follow_stations(&mut self, now: Duration) {
         while let Roaming::Gateway(locations) = &mut self.ctx.roaming
-            && let Some(Change { station, to }) =
-                locations.follow(now, |peer| self.peers[peer].reachability.is_up())
+            && let Some(Change { station, to }) = locations.follow(now, |peer| self.peers[peer].is_up())
         {
-            let name = |peer: usize| self.peers[peer].config.name.clone();
+            let name = |peer: usize| self.peers[peer].name().to_owned();
             let at = match to {
                 Place::Here => None,
                 Place::There(gateway) => Some(name(gateway)),
@@ -230,7 +224,7 @@ impl Node {
     fn say_to_neighbours(&mut self, now: Duration) {
         let Roaming::Gateway(locations) = &mut self.ctx.roaming else { return };
         let mut messages = Vec::new();
-        if let Some(has) = locations.say(now, |peer| self.peers[peer].reachability.is_up()) {
+        if let Some(has) = locations.say(now, |peer| self.peers[peer].is_up()) {
             let group = self.ctx.sharing.as_ref();
             let group = group.and_then(|it| Some(it.neighbours.as_ref()?.own_group(it.group())));
             for message in has.into_iter().chain(group) {
@@ -249,10 +243,9 @@ impl Node {
             }
         }
         for (neighbour, message) in messages {
-            let Peer { link, counters, .. } = &mut self.peers[neighbour];
-            if let Some(link) = link.as_mut().filter(|link| !link.is_plain) {
-                counters.neighbour_messages_sent += 1;
-                Link::write_to(link, message);
+            let peer = &mut self.peers[neighbour];
+            if peer.write_to(message) {
+                peer.counters_mut().neighbour_messages_sent += 1;
             }
         }
     }
@@ -274,7 +267,7 @@ impl Node {
                     continue;
                 }
                 Some((station, Place::Here)) => {
-                    self.peers[from].counters.forwarded_packets += 1;
+                    self.peers[from].counters_mut().forwarded_packets += 1;
                     self.pass_on(now, station, (&packet, None), &inner);
                 }
                 Some((_, Place::There(_))) => self.refused.no_route += 1,
@@ -286,16 +279,16 @@ impl Node {
     /// Status of a peer, with its place.
     pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
         let mut status = peer.status(now, self.ctx.sharing.as_ref());
-        let network = peer.sessions.network();
+        let network = peer.sessions().network();
         status.previous_network_key = network.is_some_and(|network| !self.identity.is_current(network));
         if let Roaming::Gateway(locations) = &self.ctx.roaming
-            && let Some(Place::There(gateway)) = locations.place(peer.index)
+            && let Some(Place::There(gateway)) = locations.place(peer.index())
         {
-            status.associated_with = Some(self.peers[gateway].config.name.clone());
+            status.associated_with = Some(self.peers[gateway].name().to_owned());
         }
-        if self.ctx.roaming.is_neighbour(peer.index) {
+        if self.ctx.roaming.is_neighbour(peer.index()) {
             let neighbours = self.ctx.sharing.as_ref().and_then(|sharing| sharing.neighbours.as_ref());
-            status.overheard_by = neighbours.map(|it| it.overheard_by(peer.index as u16));
+            status.overheard_by = neighbours.map(|it| it.overheard_by(peer.index() as u16));
         }
         status
     }

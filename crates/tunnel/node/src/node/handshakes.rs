@@ -5,8 +5,7 @@ use super::Node;
 use crate::config::Config;
 use crate::event::Event;
 use crate::keys::{NetworkKey, PublicKey};
-use crate::link::{capabilities, store_kib};
-use crate::peer::Peer;
+use crate::peer::{capabilities, store_kib};
 use crate::session::admission::{Answer, Letter};
 use crate::session::challenge;
 use crate::session::handshake::{Identity, Marked, Refused};
@@ -75,11 +74,11 @@ impl Node {
             }
             return None;
         };
-        if self.peers[index].revoked {
+        if self.peers[index].is_revoked() {
             self.refused.handshake_revoked += 1;
             return None;
         }
-        match self.peers[index].sessions.judge(&heard.hello) {
+        match self.peers[index].sessions().judge(&heard.hello) {
             Verdict::New => {}
             Verdict::Repeated => {
                 self.refused.replay += 1;
@@ -93,13 +92,13 @@ impl Node {
                 return Some(Answer { peer: index, session: None, letter, first_from, given });
             }
         }
-        if !has_cookie && self.peers[index].sessions.is_crowded_for(&heard.hello) {
+        if !has_cookie && self.peers[index].sessions().is_crowded_for(&heard.hello) {
             return Some(Answer { peer: index, session: None, letter: Letter::Cookie, first_from, given });
         }
         let local_id = self.ctx.keyring.allocate(&mut self.rng, index);
         let introduction =
             Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
-        let sessions = &mut self.peers[index].sessions;
+        let sessions = self.peers[index].sessions_mut();
         let keyring = &mut self.ctx.keyring;
         match sessions.respond(now, &introduction, heard, remote_id, local_id, keyring) {
             Ok(unit) => {
@@ -125,11 +124,11 @@ impl Node {
     fn answer_again(&mut self, now: Duration, from: SocketAddr, asked: (u32, &Marked<'_>)) {
         self.refused.handshake_repeated += 1;
         let peers = &self.peers;
-        let is_known = |answer: &Answer| peers[answer.peer].endpoint.address() == Some(from);
+        let is_known = |answer: &Answer| peers[answer.peer].address() == Some(from);
         let answer = self.admission.answer_again(now, from, asked.1.mark, is_known);
         let is_open = |answer: &&Answer| {
             let peer = &peers[answer.peer];
-            !peer.revoked && answer.session.is_none_or(|session| peer.sessions.is_unconfirmed(session))
+            !peer.is_revoked() && answer.session.is_none_or(|session| peer.sessions().is_unconfirmed(session))
         };
         if let Some(answer) = answer.filter(is_open).cloned() {
             self.post_answer((now, from), asked, &answer);
@@ -138,7 +137,7 @@ impl Node {
 
     fn post_answer(&mut self, (now, to): (Duration, SocketAddr), asked: (u32, &Marked<'_>), answer: &Answer) {
         if let Some(session) = answer.session {
-            self.peers[answer.peer].sessions.note_answer(session, to);
+            self.peers[answer.peer].sessions_mut().note_answer(session, to);
         }
         match &answer.letter {
             Letter::Unit(unit) => self.post(to, unit.clone()),
@@ -166,16 +165,15 @@ impl Node {
     /// A peer asks for more before it answers our initiation.
     pub(super) fn handle_challenge(&mut self, now: Duration, unit: &Unit<'_>) {
         let index = self.ctx.keyring.owner(unit.key_id);
-        let Some((index, to)) = index.and_then(|index| Some((index, self.peers[index].endpoint.address()?)))
-        else {
+        let Some((index, to)) = index.and_then(|index| Some((index, self.peers[index].address()?))) else {
             self.refused.unknown_key += 1;
             return;
         };
         let introduction =
             Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
-        let Peer { sessions, config, .. } = &mut self.peers[index];
-        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.ctx.keyring);
-        match sessions.initiator_mut().challenged(now, &introduction, peer, unit, rng, keyring) {
+        let (public_key, initiator) = self.peers[index].initiator_mut();
+        let (peer, rng, keyring) = ((index, public_key), &mut self.rng, &mut self.ctx.keyring);
+        match initiator.challenged(now, &introduction, peer, unit, rng, keyring) {
             Some(letter) => self.post(to, letter),
             None => self.refused.authentication += 1,
         }
@@ -187,17 +185,17 @@ impl Node {
             return;
         };
         let peer = &mut self.peers[index];
-        match peer.sessions.finish(now, &self.identity, unit, &mut self.ctx.keyring) {
+        match peer.sessions_mut().finish(now, &self.identity, unit, &mut self.ctx.keyring) {
             Ok(Some(local_id)) => {
                 // where it came from nothing proves: the first sealed unit does
                 peer.use_session(now, local_id, &mut self.ctx);
                 // the first sealed unit tells the responder that these keys are in use
-                peer.ping_at = Some(now);
+                peer.ping(now);
             }
             Ok(None) => self.refused.replay += 1,
             Err(why) => {
-                if why == Refused::PresharedKey && peer.sessions.initiator_mut().may_complain(now) {
-                    self.ctx.events.push(Event::OtherPresharedKey { peer: peer.config.name.clone() });
+                if why == Refused::PresharedKey && peer.sessions_mut().initiator_mut().may_complain(now) {
+                    self.ctx.events.push(Event::OtherPresharedKey { peer: peer.name().to_owned() });
                 }
                 self.refuse_handshake(why);
             }
@@ -231,7 +229,7 @@ impl Node {
         let owners = owners.unwrap_or_default();
         self.refused.unknown_key += u64::from(owners.is_empty());
         for index in owners {
-            if !self.peers[index].sessions.is_shaking_hands() {
+            if !self.peers[index].sessions().is_shaking_hands() {
                 self.initiate(now, index);
             }
         }
@@ -239,12 +237,12 @@ impl Node {
 
     /// Begins a handshake with a peer whose address is known, or tries again.
     pub(super) fn initiate(&mut self, now: Duration, index: usize) {
-        let Some(to) = self.peers[index].endpoint.address() else { return };
+        let Some(to) = self.peers[index].address() else { return };
         let introduction =
             Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
-        let Peer { sessions, config, .. } = &mut self.peers[index];
-        let (peer, rng, keyring) = ((index, &config.public_key), &mut self.rng, &mut self.ctx.keyring);
-        if let Some(letter) = sessions.initiator_mut().initiate(now, &introduction, peer, rng, keyring) {
+        let (public_key, initiator) = self.peers[index].initiator_mut();
+        let (peer, rng, keyring) = ((index, public_key), &mut self.rng, &mut self.ctx.keyring);
+        if let Some(letter) = initiator.initiate(now, &introduction, peer, rng, keyring) {
             self.post(to, letter);
         }
     }
@@ -265,7 +263,7 @@ impl Node {
     pub fn revoke(&mut self, now: Duration, key: &PublicKey) -> bool {
         let Some(index) = self.by_public_key.get(key).copied() else { return false };
         self.peers[index].revoke(now, &mut self.ctx);
-        self.ctx.events.push(Event::Revoked { peer: self.peers[index].config.name.clone() });
+        self.ctx.events.push(Event::Revoked { peer: self.peers[index].name().to_owned() });
         true
     }
 

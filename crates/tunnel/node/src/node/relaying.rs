@@ -2,9 +2,7 @@
 //! remembers its own packets, because a relay that heard them will not send them back.
 
 use super::{Named, Node};
-use crate::group::Listener;
 use crate::path::hop_limit;
-use crate::peer::Peer;
 use std::time::Duration;
 use wire::inner::Inner;
 
@@ -24,7 +22,7 @@ impl Node {
             };
             match way.next_hop().filter(|to| *to != from) {
                 Some(to) if hop_limit::decrement(&mut packet) => {
-                    self.peers[to].counters.relayed_packets += 1;
+                    self.peers[to].counters_mut().relayed_packets += 1;
                     let name = sequence.and_then(|sequence| self.name(from, sequence, &inner));
                     self.pass_on(now, to, (&packet, name), &inner);
                 }
@@ -54,7 +52,7 @@ impl Node {
             match inner.zip(sender) {
                 Some((inner, sender)) => {
                     let peer = &mut self.peers[self.ctx.roaming.way(sender)];
-                    peer.queue.push(now, &answer, &inner.flow);
+                    peer.enqueue(now, &answer, &inner.flow, None);
                     self.ctx.deliveries.recycle(answer);
                 }
                 None => self.ctx.deliveries.push_buffer(answer),
@@ -68,14 +66,10 @@ impl Node {
         // in their order: slots are overwritten
         for at in 0..self.ctx.heard.len() {
             let (from, rest) = std::mem::take(&mut self.ctx.heard[at]);
-            let listener = |peer: &Peer| peer.link.as_ref()?.listener.as_ref().map(Listener::address_key);
-            if let Some(key) = listener(&self.peers[from]) {
-                let others = self.peers.iter_mut().filter(|peer| peer.index != from);
-                for link in
-                    others.filter(|peer| listener(peer) == Some(key)).filter_map(|peer| peer.link.as_mut())
-                {
-                    link.listener.iter_mut().for_each(|listener| listener.keep_sent(&rest));
-                }
+            if let Some(key) = self.peers[from].address_key() {
+                let others = self.peers.iter_mut().filter(|peer| peer.index() != from);
+                let alike = others.filter(|peer| peer.address_key() == Some(key));
+                alike.for_each(|peer| peer.keep_sent(&rest));
             }
             self.ctx.deliveries.recycle(rest);
         }
@@ -85,11 +79,7 @@ impl Node {
     /// Puts this node's shared packets into its caches for the others' groups, as their listeners do.
     pub(super) fn hear_oneself(&mut self) {
         while let Some(rest) = self.ctx.shared.pop() {
-            for link in self.peers.iter_mut().filter_map(|peer| peer.link.as_mut()) {
-                if let Some(listener) = &mut link.listener {
-                    listener.keep_sent(&rest);
-                }
-            }
+            self.peers.iter_mut().for_each(|peer| peer.keep_sent(&rest));
             self.ctx.deliveries.recycle(rest);
         }
     }

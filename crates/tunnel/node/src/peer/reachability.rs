@@ -30,6 +30,17 @@ impl Peer {
         }
     }
 
+    /// Whether packets for it are taken.
+    pub(crate) fn is_up(&self) -> bool {
+        self.reachability.is_up()
+    }
+
+    /// Whether a packet for the peer takes a handshake that has not begun.
+    pub(crate) fn needs_handshake(&mut self, now: Duration) -> bool {
+        let is_lost = self.sessions.sending(now).is_none() || !self.reachability.is_up();
+        is_lost && !self.sessions.is_shaking_hands()
+    }
+
     /// Whether a packet for the peer is sent or held.
     pub(crate) fn takes_packets(&mut self, now: Duration) -> bool {
         !self.revoked && self.reachability.takes_packets(now)
@@ -65,7 +76,7 @@ impl Peer {
         Seen {
             is_up: self.reachability.is_up(),
             unanswered_since: self.unanswered_since,
-            srtt: self.link.as_ref().and_then(|link| link.outstanding.srtt()).unwrap_or_default(),
+            srtt: self.link.as_ref().and_then(|link| link.arq.srtt()).unwrap_or_default(),
         }
     }
 }

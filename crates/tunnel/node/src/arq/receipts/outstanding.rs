@@ -28,6 +28,8 @@ pub enum Fate {
     Parked,
     /// The receiver does not: newer ones arrived, or it arrived itself and could not be restored.
     Lost,
+    /// It refers to a packet that was given up. No receipt says so.
+    Doubted,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +50,7 @@ pub struct Outstanding {
     window_sent: u64,
     window_received: u64,
     /// The delay from the round trips.
-    pub delay: Delay,
+    delay: Delay,
 }
 
 impl Outstanding {
@@ -91,6 +93,17 @@ impl Outstanding {
     #[must_use]
     pub fn srtt(&self) -> Option<Duration> {
         self.delay.srtt()
+    }
+
+    /// Takes a round trip that was measured beside receipts.
+    pub fn sample_round_trip(&mut self, now: Duration, sample: Duration) {
+        self.delay.sample(now, sample);
+    }
+
+    /// Whether the path's queue was long at the latest measurement.
+    #[must_use]
+    pub fn queue_is_long(&self) -> bool {
+        self.delay.queue_is_long()
     }
 
     /// The share of sequences lost, over about the last thousand.

@@ -1,15 +1,15 @@
 //! Packets: as many as fit go into a datagram, of those that wait now.
 
 use super::{AROUND_FRAMES, shared};
-use crate::arq::nack::{Arrival, Nack, Recipient};
+use crate::arq::nack::{Arrival, Recipient};
 use crate::context::Context;
 use crate::elimination::reduce::{NotRestored, Written};
 use crate::event::{Event, Outcome, SentPacket};
 use crate::group::coding::{Form, native};
-use crate::link::{Link, Overflow};
 use crate::path::ecn;
 use crate::path::encapsulation::{self, OuterClass};
 use crate::peer::Peer;
+use crate::peer::link::Overflow;
 use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
@@ -145,7 +145,7 @@ impl Peer {
             let fits = packet_bytes < room;
             // one that has no sequence yet may turn out too long: it goes into the next datagram
             let may_fit =
-                packs && !builder.ends_whole && builder.first.is_none() && link.usual_frame_bytes <= room;
+                packs && !builder.ends_whole && builder.first.is_none() && link.assembly.expects_to_fit(room);
             // nothing shares a frame with the rest of a packet
             let is_coded = builder.is_shared && ctx.coding.is_some();
             let cuts = packs && !builder.ends_whole && !is_coded && link.cuts();
@@ -168,32 +168,28 @@ impl Peer {
             if let Some(start) = last {
                 frame::give_length(start, out);
             }
-            let sequence = builder.first.take().unwrap_or_else(|| link.outstanding.send(now));
+            let sequence = builder.first.take().unwrap_or_else(|| link.arq.next_sequence(now));
             let start = out.len();
             builder.packets += 1;
             let mut written = link.reduce.write(sequence, &packet, &inner, builder.mac, out);
             link.path_delay.leaves(now, &inner.flow, &packet);
-            link.note_segment(now, &packet, &inner, is_repair);
-            if let Some(coding) = ctx.coding.as_mut().filter(|_| link.tells_of_natives) {
+            let left_to_hop = link.leaves_segments_to_hop();
+            link.tcp.note_departure(now, &packet, &inner, (is_repair, left_to_hop));
+            if let Some(coding) = ctx.coding.as_mut().filter(|_| link.roles.tells_of_natives()) {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
-            let repairs_losses = link.repairs_losses();
-            if let Some(sender) = link.sender.as_mut().filter(|_| repairs_losses) {
-                let frame = (builder.session, written.frame_type, &out[start + 1..]);
-                sender.keep(now, sequence, frame, inner.traffic_class);
-                if written.reduced {
-                    link.reduce.references().iter().for_each(|&sequence| sender.refers_to(sequence));
-                }
-            }
+            let frame = (builder.session, written.frame_type, &out[start + 1..]);
+            let references = if written.reduced { link.reduce.references() } else { &[] };
+            link.arq.keep(now, sequence, frame, inner.traffic_class, references);
             if builder.is_shared
-                && let (Some(member), Some(sharing)) = (&mut link.member, ctx.sharing.as_mut())
+                && let (Some(member), Some(sharing)) = (link.roles.member_mut(), ctx.sharing.as_mut())
             {
                 let (whole, both) = ((sequence, start), (member, sharing));
                 let heard = ctx.config.mesh.is_one().then_some(&mut ctx.shared);
                 let form = builder.is_native.then_some(&mut builder.form);
                 shared::share(now, both, (heard, form), whole, &mut written, &mut ctx.deliveries, out);
             }
-            link.usual_frame_bytes = written.frame_bytes;
+            link.assembly.note_frame(written.frame_bytes);
             self.count_packet(sequence, &inner, &written, ctx);
             self.note_ratio(now, &inner, &written, ctx);
             self.unanswered_since.get_or_insert(now);
@@ -234,8 +230,8 @@ impl Peer {
             0
         };
         let (session, lane, class) = (builder.session, builder.lane, ecn::traffic_class(&packet));
-        link.overflow =
-            Some(Overflow { sequence, lane, session, class, frame_type, body, gone_bytes, packet });
+        let rest = Overflow { sequence, lane, session, class, frame_type, body, gone_bytes, packet };
+        link.assembly.keep_overflow(rest);
     }
 
     fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, ctx: &mut Context) {
@@ -272,9 +268,9 @@ impl Peer {
     fn note_ratio(&mut self, now: Duration, inner: &Inner, written: &Written, ctx: &mut Context) {
         let &Written { packet_bytes, frame_bytes, .. } = written;
         let is_bulk = self.is_bulk(packet_bytes);
-        let Some(Link { coalescer: Some(coalescer), .. }) = &mut self.link else { return };
+        let Some(link) = self.link.as_mut().filter(|link| link.assembly.coalesces()) else { return };
         if !is_bulk {
-            coalescer.hurry();
+            link.assembly.hurry();
         }
         if let Some(ratio) = self.ratios.leaves(now, inner, packet_bytes, frame_bytes) {
             ctx.events.push(Event::Ratio { flow: inner.flow, ratio });
@@ -291,10 +287,10 @@ impl Peer {
         ctx: &mut Context,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
-        link.received.want_receipt(now, packet.len());
+        link.arq.want_receipt(now, packet.len());
         let mut buffer = ctx.deliveries.buffer();
         buffer.extend_from_slice(packet);
-        let was_parked = link.nack.as_mut().and_then(|nack| nack.remove_held(sequence)).is_some();
+        let was_parked = link.arq.take_parked(sequence);
         self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, ctx);
         self.restore_dependents(now, sequence, ctx);
         true
@@ -310,12 +306,12 @@ impl Peer {
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
         let &Arrival { sequence, shape, body, to, .. } = arrival;
-        link.received.want_receipt(now, body.len());
+        link.arq.want_receipt(now, body.len());
         self.counters.reduced_received_packets += 1;
         let mut buffer = ctx.deliveries.buffer();
         match link.restore.restore(sequence, shape, body, mac, &mut buffer) {
             Ok(()) => {
-                let was_parked = link.nack.as_mut().and_then(|nack| nack.remove_held(sequence)).is_some();
+                let was_parked = link.arq.take_parked(sequence);
                 self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, ctx);
                 self.restore_dependents(now, sequence, ctx);
                 true
@@ -323,22 +319,15 @@ impl Peer {
             Err(why) => {
                 ctx.deliveries.recycle(buffer);
                 self.counters.missed += 1;
-                link.received.miss(now);
+                link.arq.miss(now);
                 match why {
                     NotRestored::Malformed => return false,
                     NotRestored::OtherGeneration => self.counters.missed_other_generation += 1,
                     NotRestored::WrongBytes => self.counters.missed_wrong_bytes += 1,
                     NotRestored::Absent(_) => self.counters.missed_absent += 1,
                 }
-                let outcome = match link.nack.as_mut().filter(|nack| nack.helps(&why)) {
-                    Some(nack) => {
-                        link.received.park(sequence);
-                        let evicted = nack.hold(now, arrival, why.absent());
-                        evicted.into_iter().for_each(|sequence| link.received.unpark(sequence));
-                        Outcome::Held
-                    }
-                    None => Outcome::Undecodable,
-                };
+                let is_parked = link.arq.park(now, arrival, &why);
+                let outcome = if is_parked { Outcome::Held } else { Outcome::Undecodable };
                 self.arrived(sequence, outcome, ctx);
                 true
             }
@@ -349,18 +338,17 @@ impl Peer {
     /// of the others.
     pub(super) fn restore_dependents(&mut self, now: Duration, sequence: u64, ctx: &mut Context) {
         let Some(link) = &self.link else { return };
-        if link.nack.as_ref().is_none_or(Nack::is_empty) {
+        if !link.arq.has_parked() {
             return;
         }
         let mut from = link.restore.dependents_from(sequence);
         let mut came = vec![sequence];
         while let Some(link) = &mut self.link
-            && let Some(nack) = &mut link.nack
-            && let Some((sequence, held)) = nack.take_dependent(from, &came)
+            && let Some((sequence, held)) = link.arq.take_dependent(from, &came)
         {
             from = sequence + 1;
             let Some(session) = self.sessions.by_id(held.session) else {
-                link.received.unpark(sequence);
+                link.arq.give_up(sequence);
                 continue;
             };
             let mut buffer = ctx.deliveries.buffer();
@@ -371,7 +359,7 @@ impl Peer {
                 }
                 Err(why) => {
                     ctx.deliveries.recycle(buffer);
-                    nack.put_back(now, sequence, held, why.absent());
+                    link.arq.park_again(now, sequence, held, why.absent());
                 }
             }
         }
@@ -394,7 +382,7 @@ impl Peer {
             return;
         };
         link.restore.store(sequence, &packet, &inner);
-        link.received.hold(sequence);
+        link.arq.hold(sequence);
         link.path_delay.came(now, &inner.flow, &packet);
         if outcome == Outcome::Repaired {
             self.counters.repaired += 1;
@@ -441,12 +429,11 @@ impl Peer {
             counters.count_delivery(&packet);
             ctx.deliveries.push_sent(sequence, packet);
         };
-        let patience = self.link.as_ref().map_or(Duration::ZERO, Link::patience);
-        let Some(Link { reorder: Some(reorder), .. }) = &mut self.link else {
+        let Some(link) = &mut self.link else {
             return packet.into_iter().for_each(|packet| hand_on(sequence, packet));
         };
-        reorder.arrived(now, sequence, packet, &mut hand_on);
-        reorder.expire(now, patience, &mut hand_on);
+        let patience = link.patience();
+        link.arq.put_in_order(now, patience, (sequence, packet), hand_on);
     }
 
     fn arrived(&mut self, sequence: u64, outcome: Outcome, ctx: &mut Context) {

@@ -5,8 +5,8 @@ use super::shared::unit_number;
 use super::{GroupUnit, Packed, PendingControl};
 use crate::context::Context;
 use crate::group::coding::Form;
-use crate::link::Link;
 use crate::peer::Peer;
+use crate::peer::link::Link;
 use crate::session::keyring::ReceiveKind;
 use crate::session::transport::Session;
 use re::mac::PacketMac;
@@ -56,13 +56,14 @@ impl Peer {
         self.sessions.sending(now)?;
         let is_quiet = !is_its_turn || self.is_quiet(now) && !self.path.has_probe();
         let is_free = is_quiet && !self.closing && self.is_shared(ctx);
-        let link = self.link.as_mut().filter(|link| is_free && link.separates)?;
-        let member = link.member.as_ref().filter(|_| link.overflow.is_none() && link.partial.is_none())?;
+        let link = self.link.as_mut().filter(|link| is_free && link.roles.separates())?;
+        let is_unfinished = link.assembly.overflow().is_some() || link.assembly.has_partial();
+        let member = link.roles.member_mut().filter(|_| !is_unfinished)?;
         if member.has_replies() {
             return None; // they go with the next packet
         }
         let waiting = self.queue.peek_name(now)?;
-        link.member.as_mut()?.natives.is_worth_trying().then_some(waiting)
+        member.natives.is_worth_trying().then_some(waiting)
     }
 
     /// Writes that packet as a datagram of its own.
@@ -75,7 +76,8 @@ impl Peer {
         let (packed, form) = self.pack_shared(now, (&PendingControl::default(), true), ctx, out)?;
         let session = self.sessions.sending(now)?;
         let (mac, version) = (session.send_mac.clone(), session.version);
-        Some(Native { packed, form, sequence: self.link.as_ref()?.outstanding.last()?, mac, version })
+        let sequence = self.link.as_ref()?.arq.newest_sequence()?;
+        Some(Native { packed, form, sequence, mac, version })
     }
 
     /// Takes what is for this node out of a unit with natives for several members.
@@ -88,7 +90,8 @@ impl Peer {
         ctx: &mut Context,
     ) {
         let &GroupUnit { way, key_id, counter, ecn, .. } = unit;
-        let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return };
+        let Some(Link { roles, arq, .. }) = &mut self.link else { return };
+        let Some(listener) = roles.listener_mut() else { return };
         let (own_member, slot_bits) = (listener.member(), listener.slot_bits());
         let Ok(natives) = Natives::parse(member, plaintext) else {
             self.counters.bad_frames += 1;
@@ -125,12 +128,11 @@ impl Peer {
         if way == ReceiveKind::Sent {
             listener.prove(key_id, counter);
         }
-        let sequence = received.widen(own.sequence);
-        if received.holds(sequence) {
+        let sequence = arq.widen(own.sequence);
+        if arq.holds(sequence) {
             return;
         }
-        received.reach(now, sequence);
-        received.arrive(now, sequence);
+        arq.arrive(now, sequence);
         self.counters.natives_decoded += 1;
         let mut rest = ctx.deliveries.buffer();
         match own.removed {

@@ -7,9 +7,9 @@ use crate::deliveries::Deliveries;
 use crate::elimination::reduce::Written;
 use crate::group::coding::Form;
 use crate::group::{Listener, Member, Rest, RestAt, Sharing};
-use crate::link::{Link, Overflow};
 use crate::path::encapsulation::OuterClass;
 use crate::peer::Peer;
+use crate::peer::link::{Link, Overflow};
 use crate::session::keyring::ReceiveKind;
 use crate::session::transport::Session;
 use overhear::StationId;
@@ -63,7 +63,7 @@ impl PacketBuilder<'_> {
 impl Peer {
     /// Whether what is for the peer is shared with others.
     pub(super) fn is_shared(&self, ctx: &Context) -> bool {
-        let Some(Link { member: Some(member), .. }) = &self.link else { return false };
+        let Some(member) = self.link.as_ref().and_then(|link| link.roles.member()) else { return false };
         ctx.sharing.as_ref().is_some_and(|sharing| member.has_key(sharing)) && self.lanes.count() == 1
     }
 
@@ -84,8 +84,8 @@ impl Peer {
         let next_fits =
             self.queue.peek(now).is_some_and(|packet| front + AROUND_SHARED + packet.len() < limit);
         let link = self.link.as_mut()?;
-        let left_over = link.overflow.as_ref().map(Overflow::is_shared);
-        let has_replies = link.member.as_ref()?.has_replies();
+        let left_over = link.assembly.overflow().map(Overflow::is_shared);
+        let (member_id, has_replies) = link.roles.member().map(|member| (member.id, member.has_replies()))?;
         // control first, but for a packet that has its sequence already; a receipt rides along
         let begins =
             left_over == Some(true) || left_over.is_none() && !due.control && (next_fits || has_replies);
@@ -99,9 +99,9 @@ impl Peer {
         let (mac, version) = (session.send_mac.clone(), session.version);
         out.clear();
         emit_header(kind, key_id, None, out);
-        out.push(link.member.as_ref()?.id);
+        out.push(member_id);
         out.extend_from_slice(&[0; FRONT_BYTES - 1]);
-        let overflow = link.overflow.take().filter(|overflow| overflow.fits(limit));
+        let overflow = link.assembly.take_overflow(limit, |_| true);
         let first = link.begin_datagram(now, overflow.as_ref(), ctx.processor_is_short);
         frame::emit_sequence(first, out);
         let (lane, class) = (due.lane, OuterClass::new(ctx.config.copies_dscp));
@@ -123,7 +123,7 @@ impl Peer {
             Some(overflow) => self.write_overflow(&mut builder, overflow, ctx, out),
             None => self.write_chunk_reply(limit, ctx.sharing.as_ref(), out),
         }
-        if self.link.as_ref().is_some_and(|link| link.receipt_had_no_room && !is_native) {
+        if self.link.as_ref().is_some_and(|link| link.arq.receipt_had_no_room() && !is_native) {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
         let last = self.write_packets(now, &mut builder, None, ctx, out);
@@ -141,7 +141,7 @@ impl Peer {
     /// Chunks that the member asked for.
     fn write_chunk_reply(&mut self, limit: usize, sharing: Option<&Sharing>, out: &mut Vec<u8>) {
         let room = limit.saturating_sub(out.len() + 1 + frame::MAX_LENGTH_BYTES + SEQUENCE_BYTES);
-        let member = self.link.as_mut().and_then(|link| link.member.as_mut());
+        let member = self.link.as_mut().and_then(|link| link.roles.member_mut());
         if let Some((number, reply)) = member.and_then(|member| member.next_reply(room)) {
             frame::emit_front(FrameType::ChunkReply, 3 + reply.len(), out);
             out.extend_from_slice(&to_u24(number.0));
@@ -155,9 +155,9 @@ impl Peer {
 
     /// Writes messages for the group, under the pairwise key.
     pub(super) fn write_group_control(&mut self, now: Duration, ctx: &mut Context, out: &mut Vec<u8>) {
-        let Some(Link { member, listener, reports, .. }) = &mut self.link else { return };
+        let Some(Link { roles, .. }) = &mut self.link else { return };
         let mut body = Vec::new();
-        if let (Some(member), Some(sharing)) = (member, &ctx.sharing) {
+        if let (Some(member), Some(sharing)) = (roles.member_mut(), &ctx.sharing) {
             if let Some(membership) = member.tell(now, sharing) {
                 membership.emit(&mut body);
                 frame::emit(FrameType::Membership, &body, out);
@@ -172,11 +172,11 @@ impl Peer {
             body.clear();
         }
         body.clear();
-        while out.len() + 128 <= self.path.limit() && reports.tell(&mut body) {
+        while out.len() + 128 <= self.path.limit() && roles.report(&mut body) {
             frame::emit(FrameType::HeardOfOther, &body, out);
             body.clear();
         }
-        let Some(listener) = listener else { return };
+        let Some(listener) = roles.listener_mut() else { return };
         if let Some(joined) = listener.answer() {
             body.clear();
             joined.emit(&mut body);
@@ -206,8 +206,7 @@ impl Peer {
         body: &[u8],
         ctx: &mut Context,
     ) -> bool {
-        let Some(Link { member, listener, sender, .. }) = &mut self.link else { return false };
-        let both = member.as_mut().zip(ctx.sharing.as_mut());
+        let Some(Link { roles, arq, .. }) = &mut self.link else { return false };
         match frame_type {
             FrameType::Membership => {
                 let Ok(membership) = Membership::parse(body) else { return false };
@@ -215,31 +214,28 @@ impl Peer {
                     return true; // it has not heard yet that another gateway is in use
                 }
                 let Some(group) = ctx.config.group else { return true };
-                if !listener.as_mut().is_some_and(|listener| listener.renew(&membership)) {
-                    *listener = Listener::new(membership, group.slot_bits);
-                }
-                ctx.keyring
-                    .groups
-                    .set(self.index, listener.as_ref().map(Listener::key_ids).unwrap_or_default());
-                listener.is_some()
+                let keys = roles.join(membership, group.slot_bits);
+                let is_understood = keys.is_some();
+                ctx.keyring.groups.set(self.index, keys.unwrap_or_default());
+                is_understood
             }
             FrameType::Joined => {
                 let Ok(joined) = Joined::parse(body) else { return false };
-                both.is_some_and(|(member, sharing)| {
+                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
                     member.joined(now, &joined, sharing);
                     true
                 })
             }
             FrameType::Heard => {
                 let Ok(heard) = Heard::parse(body) else { return false };
-                both.is_some_and(|(member, sharing)| {
+                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
                     sharing.heard(member.id, &heard);
                     true
                 })
             }
             FrameType::OtherGroup => {
                 let Ok(other) = OtherGroup::parse(body) else { return false };
-                if let Some(listener) = listener {
+                if let Some(listener) = roles.listener_mut() {
                     listener.learn_other(&other);
                     ctx.keyring.groups.set(self.index, listener.key_ids());
                 }
@@ -247,7 +243,7 @@ impl Peer {
             }
             FrameType::HeardOfOther => {
                 let Ok(heard) = HeardOfOther::parse(body) else { return false };
-                both.is_some_and(|(member, sharing)| {
+                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
                     member.has_other(heard.key_id);
                     if let Some(coding) = ctx.coding.as_mut() {
                         coding.reported(member.id, &heard);
@@ -256,11 +252,13 @@ impl Peer {
                     true
                 })
             }
-            FrameType::ChunkRequest => both.is_some_and(|(member, sharing)| {
-                let gone = member.requested(body, sharing);
-                gone.into_iter().zip(sender).for_each(|(sequence, sender)| sender.wanted(sequence));
-                true
-            }),
+            FrameType::ChunkRequest => {
+                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
+                    let gone = member.requested(body, sharing);
+                    gone.into_iter().for_each(|sequence| arq.send_again(sequence));
+                    true
+                })
+            }
             _ => false,
         }
     }
@@ -274,7 +272,7 @@ impl Peer {
         ctx: &mut Context,
     ) {
         let &GroupUnit { way, key_id, counter, ecn, .. } = unit;
-        let Some(Link { listener: Some(listener), .. }) = &mut self.link else { return };
+        let Some(listener) = self.link.as_mut().and_then(|link| link.roles.listener_mut()) else { return };
         let Ok((member, mac)) = wire::group::parse_front(&mut plaintext) else {
             self.counters.bad_frames += 1;
             return;
@@ -329,12 +327,13 @@ impl Peer {
         body: &[u8],
         ctx: &mut Context,
     ) -> bool {
-        let Some(Link { listener: Some(listener), named, .. }) = &mut self.link else { return false };
+        let Some(Link { roles, .. }) = &mut self.link else { return false };
+        let Some(listener) = roles.listener_mut() else { return false };
         let Ok(shared) = Shared::parse(body) else { return false };
         let mut room = Vec::new();
         let Some(shared) = listener.expand(shared, &mut room) else { return false };
         if ctx.coding.is_some() {
-            named.note(sequence, listener.opened_under(), &shared);
+            roles.note_name(sequence, &shared);
         }
         self.take_expanded(now, sequence, (session, mac), ecn, &shared, ctx)
     }
@@ -349,15 +348,15 @@ impl Peer {
         shared: &Shared<'_>,
         ctx: &mut Context,
     ) -> bool {
-        let Some(Link { listener: Some(listener), received, .. }) = &mut self.link else { return false };
+        let Some(Link { roles, arq, .. }) = &mut self.link else { return false };
+        let Some(listener) = roles.listener_mut() else { return false };
         ctx.hear(self.index, shared.rest);
         match listener.receive(now, shared, sequence, session, ecn) {
             Rest::Whole(body) => {
                 self.take_frame(now, sequence, shared.frame_type, (session, mac), ecn, &body, ctx)
             }
             Rest::Waits => {
-                received.want_receipt(now, shared.rest.len());
-                received.park(sequence);
+                arq.park_for_chunks(now, sequence, shared.rest.len());
                 true
             }
             Rest::Refused => true, // as good as lost
@@ -367,7 +366,8 @@ impl Peer {
     /// Chunks that this node asked for.
     pub(super) fn take_chunk_reply(&mut self, now: Duration, body: &[u8], ctx: &mut Context) -> bool {
         let Some((_, reply)) = body.split_first_chunk::<3>() else { return false };
-        let Some(Link { listener: Some(listener), .. }) = &mut self.link else { return false };
+        let listener = self.link.as_mut().and_then(|link| link.roles.listener_mut());
+        let Some(listener) = listener else { return false };
         listener.supplied(now, reply);
         self.take_completed(now, ctx);
         true
@@ -375,18 +375,17 @@ impl Peer {
 
     /// Packets whose chunks have come; and those for which they have not come in time.
     pub(crate) fn take_completed(&mut self, now: Duration, ctx: &mut Context) {
-        while let Some(Link { listener: Some(listener), .. }) = &mut self.link
+        while let Some(listener) = self.link.as_mut().and_then(|link| link.roles.listener_mut())
             && let Some((waiting, body)) = listener.completed(now)
         {
             let Some(session) = self.sessions.by_id(waiting.session) else { continue };
             let under = (waiting.session, &session.receive_mac.clone());
             self.take_frame(now, waiting.sequence, waiting.frame_type, under, waiting.ecn, &body, ctx);
         }
-        while let Some(Link { listener: Some(listener), received, .. }) = &mut self.link
-            && let Some(sequence) = listener.given_up(now)
+        while let Some(Link { roles, arq, .. }) = &mut self.link
+            && let Some(sequence) = roles.listener_mut().and_then(|listener| listener.given_up(now))
         {
-            received.unpark(sequence);
-            received.miss(now); // now it counts as lost
+            arq.give_up_chunks(now, sequence);
         }
     }
 }

@@ -29,9 +29,9 @@ use crate::arq::nack::{Arrival, Recipient};
 use crate::context::Context;
 use crate::elimination::reduce::Shape;
 use crate::group::Member;
-use crate::link::{Link, Overflow, Partial};
 use crate::path::encapsulation::OuterClass;
 use crate::peer::Peer;
+use crate::peer::link::{Link, Overflow, Partial};
 use crate::session::seal::Seal;
 use re::mac::PacketMac;
 use std::time::Duration;
@@ -77,7 +77,7 @@ impl Peer {
             return Some(probe);
         }
         self.take_out_too_large(now, ctx);
-        if let Some(partial) = self.link.as_mut().and_then(|link| link.partial.take()) {
+        if let Some(partial) = self.link.as_mut().and_then(|link| link.assembly.take_partial()) {
             return self.go_on(now, partial, ctx, out);
         }
         let mut due = self.due(now)?;
@@ -94,9 +94,8 @@ impl Peer {
         out.clear();
         emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         let limit = self.path.limit() - TAG_BYTES;
-        let waits = |overflow: &Overflow| due.alone || is_shared && overflow.is_shared();
-        let overflow = link.overflow.take_if(|overflow| !waits(overflow));
-        let overflow = overflow.filter(|overflow| overflow.fits(limit - lane_bytes));
+        let goes = |overflow: &Overflow| !due.alone && !(is_shared && overflow.is_shared());
+        let overflow = link.assembly.take_overflow(limit - lane_bytes, goes);
         let first = link.begin_datagram(now, overflow.as_ref(), ctx.processor_is_short);
         frame::emit_sequence(first, out);
         if let port @ 1.. = self.lanes.source_port(due.lane) {
@@ -125,7 +124,7 @@ impl Peer {
         self.write_letters(limit, out);
         self.write_notices(now, limit, out);
         self.write_group_control(now, ctx, out);
-        if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.receipt_had_no_room) {
+        if self.queue.is_empty() || self.link.as_ref().is_some_and(|link| link.arq.receipt_had_no_room()) {
             self.write_receipt(now, due.receipt, None, limit, out);
         }
         let full = due.alone
@@ -140,7 +139,7 @@ impl Peer {
                 let PacketBuilder { first: free, lane, session, class, packets, .. } = builder;
                 let plaintext = std::mem::replace(out, ctx.deliveries.buffer());
                 let partial = Partial { seal, plaintext, first, free, lane, session, class, packets, last };
-                self.link.as_mut()?.partial = Some(partial);
+                self.link.as_mut()?.assembly.keep_partial(partial);
                 return None;
             }
             self.write_receipt(now, due.receipt, last, limit, out);
@@ -187,7 +186,7 @@ impl Peer {
                     (builder.first, builder.class, builder.packets);
                 if self.waits_to_be_filled(now, &builder, out.len()) {
                     std::mem::swap(out, &mut partial.plaintext);
-                    self.link.as_mut()?.partial = Some(partial);
+                    self.link.as_mut()?.assembly.keep_partial(partial);
                     return None;
                 }
             }
@@ -201,14 +200,9 @@ impl Peer {
 
     /// A datagram of so many bytes with packets from `first` on has been written.
     fn finish_datagram(&mut self, now: Duration, first: u64, bytes: usize, lane: usize) {
-        if let Some(link) = &mut self.link
-            && let Some(sender) = &mut link.sender
-            && let Some(srtt) = link.outstanding.srtt()
-        {
-            sender.rearm(now, srtt);
-        }
-        if let Some(Link { coalescer: Some(coalescer), .. }) = &mut self.link {
-            coalescer.finish();
+        if let Some(link) = &mut self.link {
+            link.arq.finish_datagram(now);
+            link.assembly.finish_datagram();
         }
         self.path.sent(now, first, bytes);
         self.sent(now, lane);
@@ -230,7 +224,7 @@ impl Peer {
             return self.take_shared(now, sequence, (session, mac), ecn, body, ctx);
         }
         if frame_type == FrameType::Coded {
-            self.link.iter_mut().for_each(|link| link.received.hold(sequence)); // no packet travels under it
+            self.link.iter_mut().for_each(|link| link.arq.hold(sequence)); // no packet travels under it
             let understood = self.take_coded(now, body, ecn, ctx);
             self.deliver_in_order(now, sequence, None, ctx);
             return understood;
@@ -250,29 +244,28 @@ impl Peer {
         // the rest of the earlier datagram stays on its lane; a ping keeps a lane open; else packets choose
         let first_pings = self.ping_at.is_some_and(|at| at <= now);
         let alone = first_pings && self.path.is_probing();
-        let overflow = self.link.as_ref()?.overflow.as_ref().filter(|_| !alone);
+        let overflow = self.link.as_ref()?.assembly.overflow().filter(|_| !alone);
         let left_over = overflow.map(|overflow| overflow.lane);
         let pinging = if first_pings { Some(0) } else { self.lanes.due(now) };
         let lane = left_over.or(pinging).unwrap_or_else(|| self.next_lane(now));
         let link = self.link.as_mut()?;
-        let retry = link.retry_after();
         let mut due = PendingControl {
             lane,
             control: false,
             ping: pinging.is_some_and(|port| port == self.lanes.source_port(lane)),
             alone,
             receipt: link.receipt_at().is_some_and(|at| at <= now),
-            asked: link.nack.as_mut().map_or(Vec::new(), |nack| nack.ask(now, retry, MAX_SEQUENCES)),
+            asked: link.arq.ask(now, MAX_SEQUENCES),
         };
         due.control = due.ping
             || !due.asked.is_empty()
-            || link.upstream.as_mut().is_some_and(|upstream| upstream.is_due(now))
+            || link.tcp.has_notice(now)
             || link.has_to_say()
-            || link.tells_of_groups_at().is_some_and(|at| at <= now)
+            || link.roles.tell_at().is_some_and(|at| at <= now)
             || self.closing;
-        let chunks = link.member.as_ref().is_some_and(Member::has_replies);
+        let chunks = link.roles.member().is_some_and(Member::has_replies);
         let said = due.control || due.receipt || chunks;
-        (said || link.overflow.is_some() || !self.queue.is_empty()).then_some(due)
+        (said || link.assembly.overflow().is_some() || !self.queue.is_empty()).then_some(due)
     }
 
     /// Whether there is nothing to be said now but packets.
@@ -314,16 +307,15 @@ impl Peer {
         };
         if let Some(Ok(Frame { frame_type: Some(FrameType::Probe), body })) = Frames::new(plaintext).next() {
             match body.first_chunk() {
-                Some(token) => link.pong(*token),
+                Some(token) => link.outbox.push_pong(*token),
                 None => self.counters.bad_frames += 1,
             }
             return;
         }
-        let first = link.received.widen(truncated);
+        let begins_with_tail = fragments::begins_with_tail(plaintext);
+        let (first, cut) = link.arq.begin_datagram(now, truncated, begins_with_tail);
         let mut next = first;
-        let cut = first.checked_sub(1).filter(|_| fragments::begins_with_tail(plaintext));
-        link.received.reach(now, cut.unwrap_or(first));
-        let is_plain = link.is_plain;
+        let is_plain = link.is_plain();
         let mut all_understood = true;
         for frame in Frames::new(plaintext) {
             let Ok(Frame { frame_type, body }) = frame else {
@@ -337,7 +329,7 @@ impl Peer {
             if frame_type.is_some_and(FrameType::is_packet)
                 && let Some(link) = &mut self.link
             {
-                link.received.arrive(now, sequence);
+                link.arq.arrive(now, sequence);
                 next += 1;
             }
             let shape = frame_type.and_then(Shape::of);
@@ -375,9 +367,9 @@ impl Peer {
         }
         if next == first {
             if let Some(link) = &mut self.link {
-                link.received.arrive(now, first);
+                link.arq.arrive(now, first);
                 if all_understood {
-                    link.received.hold(first);
+                    link.arq.hold(first);
                 }
             }
             self.deliver_in_order(now, first, None, ctx);

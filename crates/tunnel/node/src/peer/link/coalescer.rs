@@ -1,15 +1,8 @@
 //! A datagram that waits to be filled.
 
-use super::Link;
 use crate::path::encapsulation::OuterClass;
 use crate::session::seal::Seal;
 use std::time::Duration;
-
-/// The share of the whole path's round trip for which a datagram waits at most: with eight or more of them
-/// under way, the next bunch comes within it.
-const SHARE: u32 = 8;
-/// The longest that one waits.
-const MOST: Duration = Duration::from_millis(25);
 
 /// A datagram that is being filled.
 pub struct Partial {
@@ -74,14 +67,6 @@ impl Coalescer {
             *self = Coalescer::Until(now + patience);
         }
         self.timeout().is_some_and(|at| now < at)
-    }
-}
-
-impl Link {
-    /// For how long a datagram waits to be filled.
-    pub fn patience_to_fill(&self) -> Duration {
-        let path = self.path_delay.shortest().or(self.outstanding.srtt());
-        path.map_or(Duration::ZERO, |path| (path / SHARE).min(MOST))
     }
 }
 

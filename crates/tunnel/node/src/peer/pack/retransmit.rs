@@ -5,9 +5,9 @@ use super::packets::PacketBuilder;
 use crate::arq::nack::Recipient;
 use crate::context::Context;
 use crate::event::Outcome;
-use crate::link::Link;
 use crate::path::ecn;
 use crate::peer::Peer;
+use crate::peer::link::Link;
 use std::time::Duration;
 use wire::frame::{self, FrameType, SEQUENCE_BYTES};
 use wire::inner::Inner;
@@ -22,14 +22,14 @@ impl Peer {
     pub(super) fn write_replies(&mut self, builder: &mut PacketBuilder<'_>, out: &mut Vec<u8>) -> bool {
         let limit = builder.limit;
         let Some(link) = &mut self.link else { return false };
-        while let Some(&wanted) = link.replies.front() {
+        while let Some(wanted) = link.arq.next_reply() {
             let Some(original) = link.reduce.original(wanted) else {
-                link.replies.pop_front();
+                link.arq.finish_reply();
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
             if original.len() + AROUND_PACKET + builder.lane_bytes > limit + TAG_BYTES {
-                link.replies.pop_front(); // the path has become too narrow for it
+                link.arq.finish_reply(); // the path has become too narrow for it
                 continue;
             }
             let alone = builder.is_empty(out);
@@ -38,8 +38,8 @@ impl Peer {
             }
             let mut body = to_u24(wanted).to_vec();
             body.extend_from_slice(original);
-            link.replies.pop_front();
-            link.member.iter_mut().for_each(|member| member.sent_apart(wanted));
+            link.arq.finish_reply();
+            link.roles.member_mut().into_iter().for_each(|member| member.sent_apart(wanted));
             self.counters.replied += 1;
             if fits {
                 frame::emit(FrameType::Reply, &body, out);
@@ -60,10 +60,8 @@ impl Peer {
         out: &mut Vec<u8>,
     ) -> bool {
         let limit = builder.limit;
-        let Some(Link { sender: Some(sender), reduce, outstanding, member, .. }) = &mut self.link else {
-            return false;
-        };
-        while let Some(again) = sender.next_retransmission() {
+        let Some(Link { arq, reduce, roles, .. }) = &mut self.link else { return false };
+        while let Some(again) = arq.next_retransmission() {
             // the frame's MAC may be the earlier session's
             let goes_whole = again.as_it_was || again.session != builder.session;
             let original = reduce.original(again.sequence).filter(|_| goes_whole);
@@ -71,7 +69,7 @@ impl Peer {
             let body = original.unwrap_or(again.body);
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
             if body.len() + AROUND_PACKET + builder.lane_bytes > limit + TAG_BYTES {
-                sender.mark_retransmitted(); // the path has become too narrow for it: as good as lost
+                arq.skip_retransmission(); // the path has become too narrow for it: as good as lost
                 continue;
             }
             let alone = builder.is_empty(out);
@@ -94,9 +92,8 @@ impl Peer {
             let sequence = again.sequence;
             frame::emit_sequence(sequence, out);
             out.extend_from_slice(body);
-            outstanding.send_again(now, sequence);
-            sender.mark_retransmitted();
-            member.iter_mut().for_each(|member| member.sent_apart(sequence));
+            arq.mark_retransmitted(now, sequence);
+            roles.member_mut().into_iter().for_each(|member| member.sent_apart(sequence));
             self.path.sent_again(sequence);
             self.counters.recovered += 1;
             if !fits {
@@ -116,12 +113,12 @@ impl Peer {
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
         let Ok(truncated) = frame::parse_sequence(&mut body) else { return false };
-        let sequence = link.received.widen(truncated);
-        link.received.want_receipt(now, body.len());
+        let sequence = link.arq.widen(truncated);
+        link.arq.want_receipt(now, body.len());
         // it may be one that waits for chunks
-        link.listener.iter_mut().for_each(|listener| listener.comes_again(sequence));
+        link.roles.listener_mut().into_iter().for_each(|listener| listener.comes_again(sequence));
         // a copy that was on its way when the first one was given up for lost
-        link.received.holds(sequence) || take(self, sequence, body)
+        link.arq.holds(sequence) || take(self, sequence, body)
     }
 
     /// A packet that was asked for.
@@ -134,15 +131,14 @@ impl Peer {
     ) -> bool {
         let Some((front, packet)) = body.split_first_chunk::<3>() else { return false };
         let Some(link) = &mut self.link else { return false };
-        let sequence = link.received.widen(from_u24(*front));
-        let Some(nack) = link.nack.as_mut().filter(|nack| nack.is_wanted(sequence)) else {
+        let sequence = link.arq.widen(from_u24(*front));
+        if !link.arq.is_wanted(sequence) {
             return true; // late, or never asked for: nothing to do
-        };
+        }
         let Ok(inner) = Inner::parse(packet) else { return false };
-        nack.satisfied(sequence);
-        let held = nack.remove_held(sequence);
+        let held = link.arq.take_reply(sequence);
         link.restore.store(sequence, packet, &inner);
-        link.received.hold(sequence);
+        link.arq.hold(sequence);
         if let Some(held) = held {
             let marked = Recipient::EndHosts { ecn: ecn::CE };
             let to = if held.to == marked { marked } else { to };

@@ -3,11 +3,10 @@
 use super::probe::{read_token, token};
 use super::{AROUND_FRAMES, PendingControl};
 use crate::arq::receipts::Fate;
-use crate::arq::sender::Sender;
 use crate::context::Context;
-use crate::link::Link;
 use crate::path::endpoint::Endpoint;
 use crate::peer::Peer;
+use crate::peer::link::Link;
 use crate::roaming::Told;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
@@ -23,14 +22,14 @@ impl Peer {
         if due.ping {
             frame::emit(FrameType::Ping, &token(now, 0), out);
             self.unanswered_since.get_or_insert(now);
-            if let Some(associated) = self.associated.filter(|_| !link.is_plain) {
+            if let Some(associated) = self.associated.filter(|_| !link.is_plain()) {
                 frame::emit(FrameType::Associated, &[associated], out);
             }
         }
-        for token in link.pongs.drain(..) {
+        for token in link.outbox.take_pongs() {
             frame::emit(FrameType::Pong, &token, out);
         }
-        if std::mem::take(&mut link.flushed) {
+        if link.outbox.take_flush() {
             frame::emit(FrameType::Flushed, &[link.restore.generation()], out);
         }
         if !due.asked.is_empty() {
@@ -45,7 +44,7 @@ impl Peer {
     /// datagram.
     pub(super) fn write_letters(&mut self, limit: usize, out: &mut Vec<u8>) {
         let Some(link) = &mut self.link else { return };
-        while let Some(letter) = link.letters.front() {
+        while let Some(letter) = link.outbox.next_letter() {
             let has_frames = out.len() > AROUND_FRAMES;
             if out.len() + 1 + frame::MAX_LENGTH_BYTES + letter.len() > limit && has_frames {
                 return;
@@ -53,7 +52,7 @@ impl Peer {
             if out.len() + 1 + frame::MAX_LENGTH_BYTES + letter.len() <= limit {
                 frame::emit(FrameType::Neighbour, letter, out);
             }
-            link.letters.pop_front();
+            link.outbox.finish_letter();
         }
     }
 
@@ -68,19 +67,9 @@ impl Peer {
         out: &mut Vec<u8>,
     ) {
         let Some(link) = &mut self.link else { return };
-        if !link.received.has_unreported() || !due && (link.is_plain || !link.received.worth_carrying(now)) {
-            return;
-        }
-        let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));
-        let runs = link.received.runs_within(room);
-        link.receipt_had_no_room = due && runs.is_none();
-        if let Some(runs) = runs {
-            if let Some(last) = last {
-                frame::give_length(last, out);
-            }
-            link.received.write(now, link.restore.generation(), runs, out);
-            self.counters.receipts_sent += 1;
-        }
+        let (when, generation) = ((due, !link.is_plain()), link.restore.generation());
+        let is_written = link.arq.write_receipt(now, when, generation, (last, limit), out);
+        self.counters.receipts_sent += u64::from(is_written);
     }
 
     /// Takes a frame that is neither packet nor reply.
@@ -96,59 +85,41 @@ impl Peer {
             FrameType::Receipt => {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
-                let Link { outstanding, reduce, sender, member, .. } = link;
-                let Some(newest) = outstanding.newest_of(&receipt) else { return false };
+                let Link { arq, reduce, roles, .. } = link;
+                if !arq.knows(&receipt) {
+                    return false;
+                }
                 if !reduce.adopt_generation(receipt.generation) {
                     return true;
                 }
-                let mut fates = std::mem::take(&mut self.fates);
-                outstanding.receipt(now, &receipt, |sequence, fate| fates.push((sequence, fate)));
-                let queue_is_long = outstanding.delay.queue_is_long();
-                for (sequence, fate) in fates.drain(..) {
-                    if let Some(member) = member.as_mut().filter(|_| fate != Fate::Parked) {
+                let mut sharing = ctx.sharing.as_mut();
+                arq.take_receipt(now, &receipt, |sequence, fate| {
+                    let mut member = roles.member_mut();
+                    if let (Some(member), Fate::Held | Fate::Lost) = (&mut member, fate) {
                         member.natives.fate(sequence, fate == Fate::Held);
                     }
                     match fate {
                         Fate::Held => {
                             reduce.confirm(sequence);
-                            if let (Some(member), Some(sharing)) = (&mut *member, ctx.sharing.as_mut()) {
+                            if let Some((member, sharing)) = member.zip(sharing.as_deref_mut()) {
                                 member.confirmed(now, sequence, sharing);
                             }
                             self.path.held(now, sequence);
                         }
                         Fate::Parked => {}
-                        Fate::Lost => reduce.report_lost(sequence),
+                        Fate::Lost | Fate::Doubted => reduce.report_lost(sequence),
                     }
-                    let Some(sender) = sender else { continue };
-                    match fate {
-                        Fate::Held => sender.confirmed(sequence, queue_is_long),
-                        Fate::Parked => sender.parked(sequence),
-                        Fate::Lost => sender.missing(sequence, queue_is_long),
-                    }
-                }
-                self.fates = fates;
-                if let (Some(nack), Some(srtt)) = (&mut link.nack, outstanding.srtt()) {
-                    nack.set_round_trip(srtt);
-                }
-                if let (Some(sender), Some(srtt)) = (sender, outstanding.srtt()) {
-                    sender.settle_before((newest + 1).saturating_sub(receipt.settled.into()));
-                    sender.schedule();
-                    sender.take_doubted(|sequence| reduce.report_lost(sequence));
-                    sender.rearm(now, srtt);
-                }
+                });
                 true
             }
             FrameType::Request => {
                 let Ok(request) = Request::parse(body) else { return false };
-                for truncated in request.sequences() {
-                    let sequence = link.outstanding.widen(truncated);
-                    link.reply(sequence);
-                }
+                link.arq.take_request(&request);
                 true
             }
             FrameType::Ping => {
                 let token = body.try_into();
-                token.map(|token| link.pong(token)).is_ok()
+                token.map(|token| link.outbox.push_pong(token)).is_ok()
             }
             FrameType::Pong => {
                 let Ok(token) = body.try_into() else { return false };
@@ -164,12 +135,12 @@ impl Peer {
                     return true;
                 }
                 self.path.answered_ping(left_at);
-                now.checked_sub(left_at).map(|sample| link.outstanding.delay.sample(now, sample)).is_some()
+                now.checked_sub(left_at).map(|sample| link.arq.sample_round_trip(now, sample)).is_some()
             }
             FrameType::Flushed => {
                 let &[generation] = body else { return false };
                 link.reduce.adopt_generation(generation);
-                link.sender.iter_mut().for_each(Sender::clear);
+                link.arq.clear_sent();
                 true
             }
             FrameType::Close => {

@@ -29,7 +29,7 @@ impl Peer {
         let has_room = self.queue.is_empty() && bytes + builder.around_packet() < builder.limit;
         let Some(link) = &mut self.link else { return false };
         let patience = link.patience_to_fill();
-        let has_room = has_room && link.overflow.is_none() && builder.packets > 0 && !builder.is_shared;
-        has_room && link.coalescer.as_mut().is_some_and(|coalescer| coalescer.waits(now, patience))
+        let is_alone = link.assembly.overflow().is_none() && builder.packets > 0 && !builder.is_shared;
+        has_room && is_alone && link.assembly.waits(now, patience)
     }
 }

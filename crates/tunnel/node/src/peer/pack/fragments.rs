@@ -5,9 +5,9 @@
 //! for halves.
 
 use crate::context::Context;
-use crate::link::Fragment;
 use crate::path::ecn;
 use crate::peer::Peer;
+use crate::peer::link::Fragment;
 use re::mac::PacketMac;
 use std::time::Duration;
 use wire::frame::{FrameType, Frames};
@@ -37,7 +37,8 @@ impl Peer {
         let (Some(frame_type), Some(link)) = (frame_type, &mut self.link) else { return false };
         let mut body = ctx.deliveries.buffer();
         body.extend_from_slice(piece);
-        link.fragments.keep(Fragment { sequence, session, frame_type, ecn, body }, &mut ctx.deliveries);
+        let front = Fragment { sequence, session, frame_type, ecn, body };
+        link.assembly.keep_fragment(front, &mut ctx.deliveries);
         true
     }
 
@@ -52,13 +53,13 @@ impl Peer {
         ctx: &mut Context,
     ) -> bool {
         let Some(link) = &mut self.link else { return false };
-        let Some(head) = link.fragments.take(sequence) else { return true }; // the front was lost
+        let Some(head) = link.assembly.take_fragment(sequence) else { return true }; // the front was lost
         let mut body = head.body;
         body.extend_from_slice(rest);
         let marked = if head.ecn == ecn::CE { ecn::CE } else { ecn };
         // under another session's MAC it could not be proven: it counts as lost
         let understood = head.session != session || {
-            link.received.arrive(now, sequence);
+            link.arq.arrive(now, sequence);
             self.take_frame(now, sequence, head.frame_type, (session, mac), marked, &body, ctx)
         };
         ctx.deliveries.recycle(body);

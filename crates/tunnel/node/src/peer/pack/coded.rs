@@ -12,10 +12,11 @@
 
 use super::AROUND_FRAMES;
 use super::packets::PacketBuilder;
+use crate::arq::receipts::RECEIPT_DELAY;
 use crate::context::Context;
-use crate::link::Link;
 use crate::peer::Peer;
-use recovery::{NotRestored, Repair, Segment, Statistics, Verdict};
+use crate::peer::link::Link;
+use recovery::{NotRestored, Repair, Statistics, Verdict};
 use std::time::Duration;
 use wire::coded::Coded;
 use wire::frame::{self, FrameType};
@@ -28,55 +29,28 @@ const MAX_WAITING: usize = 1024;
 /// Bytes around a coded repair in a frame that says its length.
 const AROUND_CODED: usize = 1 + frame::MAX_LENGTH_BYTES;
 
-impl Link {
-    /// A packet leaves for the peer, perhaps as a repair.
-    pub(super) fn note_segment(&mut self, now: Duration, packet: &[u8], inner: &Inner, is_repair: bool) {
-        let keeps = self.repairs_segments() && !is_repair;
-        if !keeps && self.upstream.is_none() {
-            return;
-        }
-        let Some(segment) = Segment::parse(packet, inner) else { return };
-        if let Some(snoop) = self.snoop.as_mut().filter(|_| keeps) {
-            snoop.handle_departure(now, packet, &segment);
-        }
-        if let Some(upstream) = &mut self.upstream {
-            upstream.handle_departure(&segment);
-        }
-    }
-
-    /// Whether TCP segments are repaired from here. Where they are left to the hop, their stored segments are
-    /// forgotten.
-    fn repairs_segments(&mut self) -> bool {
-        let left_to_hop = self.leaves_segments_to_hop();
-        let Some(snoop) = &mut self.snoop else { return false };
-        if left_to_hop && snoop.flows() > 0 {
-            snoop.stand_back();
-        }
-        !left_to_hop
-    }
-}
-
 impl Peer {
     /// Lets what is to be sent again wait before everything else.
     pub(crate) fn queue_repairs(&mut self, now: Duration, ctx: &mut Context) {
-        let Some(Link { snoop: Some(snoop), coded, .. }) = &mut self.link else { return };
+        let Some(Link { tcp, .. }) = &mut self.link else { return };
         loop {
             let mut buffer = ctx.deliveries.buffer();
-            let Some(repair) = snoop.poll_repair(now, &mut buffer) else {
+            let Some(repair) = tcp.poll_repair(now, &mut buffer) else {
                 ctx.deliveries.recycle(buffer);
                 break;
             };
             match repair {
-                _ if coded.len() + self.queue.ahead() >= MAX_WAITING => {
+                _ if tcp.waiting() + self.queue.ahead() >= MAX_WAITING => {
                     ctx.deliveries.recycle(buffer);
                     self.counters.segment_repairs_dropped += 1;
                 }
                 Repair::Packet => self.queue.push_ahead(buffer),
-                Repair::Coded { class } => coded.push_back((class, buffer)),
+                Repair::Coded { class } => tcp.push_coded(class, buffer),
             }
         }
+        let Some(statistics) = tcp.take_statistics() else { return };
         let Statistics { repairs, coded_repairs, timeouts, suppressed, stripped, failures, segments: _ } =
-            std::mem::take(&mut snoop.statistics);
+            statistics;
         self.counters.segments_repaired += repairs;
         self.counters.segments_repaired_coded += coded_repairs;
         self.counters.segment_timeouts += timeouts;
@@ -94,17 +68,18 @@ impl Peer {
     ) -> bool {
         let limit = builder.limit;
         let Some(link) = &mut self.link else { return false };
-        while let Some((class, body)) = link.coded.front() {
+        while let Some((class, body)) = link.tcp.next_coded() {
             let fits = out.len() + AROUND_CODED + body.len() <= limit;
             let alone = builder.is_empty(out);
             let is_cut = AROUND_FRAMES + builder.lane_bytes + 1 + body.len() > limit + TAG_BYTES;
-            if is_cut && !link.peer_joins {
-                link.coded.pop_front();
+            if is_cut && !link.assembly.peer_joins() {
+                link.tcp.pop_coded();
                 self.counters.segment_repairs_dropped += 1;
                 continue;
             }
-            let has_room = fits || alone || is_cut && link.overflow.is_none() && builder.has_room_to_cut(out);
-            if !has_room || !builder.class.admit(*class) {
+            let may_be_cut = || link.assembly.overflow().is_none() && builder.has_room_to_cut(out);
+            let has_room = fits || alone || is_cut && may_be_cut();
+            if !has_room || !builder.class.admit(class) {
                 break; // its turn comes in a datagram of its own
             }
             if is_cut {
@@ -116,7 +91,7 @@ impl Peer {
                 frame::emit_last(FrameType::Coded, out);
                 out.extend_from_slice(body);
             }
-            link.coded.pop_front();
+            link.tcp.pop_coded();
             if !fits {
                 return true;
             }
@@ -127,23 +102,23 @@ impl Peer {
     /// Sends what there is room for of the next coded repair; the rest goes into the next datagram.
     fn cut_coded(&mut self, now: Duration, builder: &mut PacketBuilder<'_>, out: &mut Vec<u8>) -> bool {
         let Some(link) = &mut self.link else { return false };
-        let Some((class, body)) = link.coded.pop_front() else { return false };
-        let sequence = builder.first.take().unwrap_or_else(|| link.outstanding.send(now));
+        let Some((class, body)) = link.tcp.pop_coded() else { return false };
+        let sequence = builder.first.take().unwrap_or_else(|| link.arq.next_sequence(now));
         let start = out.len();
         frame::emit_last(FrameType::Coded, out);
         out.extend_from_slice(&body);
         let gone_bytes = frame::cut(start, builder.limit, out);
-        link.overflow = Some(builder.rest_of(sequence, class, (FrameType::Coded, body), gone_bytes));
+        let rest = builder.rest_of(sequence, class, (FrameType::Coded, body), gone_bytes);
+        link.assembly.keep_overflow(rest);
         true
     }
 
     /// Tells of TCP segments that were lost on their way here, as far as there is room.
     pub(super) fn write_notices(&mut self, now: Duration, limit: usize, out: &mut Vec<u8>) {
         let Some(link) = &mut self.link else { return };
-        let retry = link.retry_after();
-        let Some(upstream) = &mut link.upstream else { return };
+        let retry = link.arq.retry_after();
         while out.len() + AROUND_CODED + wire::notice::MAX_BYTES <= limit
-            && let Some((flow, stretches)) = upstream.poll_notice(now, retry)
+            && let Some((flow, stretches)) = link.tcp.poll_notice(now, retry)
         {
             let mut body = Vec::with_capacity(wire::notice::MAX_BYTES);
             Notice::emit(&flow, stretches, &mut body);
@@ -155,9 +130,8 @@ impl Peer {
     /// Takes the peer's report of TCP segments that were lost on their way to it.
     pub(super) fn take_notice(&mut self, now: Duration, body: &[u8], ctx: &mut Context) -> bool {
         let Ok(notice) = Notice::parse(body) else { return false };
-        let Some(Link { snoop: Some(snoop), .. }) = &mut self.link else { return false };
-        for (start, length) in notice.stretches() {
-            snoop.handle_notice(now, &notice.flow, start, length);
+        if !self.link.as_mut().is_some_and(|link| link.tcp.take_notice(now, &notice)) {
+            return false;
         }
         self.counters.notices_received += 1;
         self.queue_repairs(now, ctx);
@@ -166,12 +140,15 @@ impl Peer {
 
     /// A coded repair came, in a datagram with the codepoint `ecn`.
     pub(super) fn take_coded(&mut self, now: Duration, body: &[u8], ecn: u8, ctx: &mut Context) -> bool {
-        let Some(Link { history: Some(history), .. }) = &mut self.link else { return false };
-        let Ok(coded) = Coded::parse(body) else { return false };
+        let (Some(link), Ok(coded)) = (&mut self.link, Coded::parse(body)) else { return false };
         let mut packet = ctx.deliveries.buffer();
-        match history.restore(&coded, &mut packet) {
-            Ok(()) => self.take_restored(now, packet, Some(ecn), ctx),
-            Err(why) => {
+        match link.tcp.restore(&coded, &mut packet) {
+            None => {
+                ctx.deliveries.recycle(packet);
+                return false;
+            }
+            Some(Ok(())) => self.take_restored(now, packet, Some(ecn), ctx),
+            Some(Err(why)) => {
                 self.counters.coded_not_restored += u64::from(why != NotRestored::Waits);
                 ctx.deliveries.recycle(packet);
             }
@@ -182,9 +159,7 @@ impl Peer {
 
     /// Takes repairs that other packets completed.
     fn take_late(&mut self, now: Duration, ctx: &mut Context) {
-        while let Some(Link { history: Some(history), .. }) = &mut self.link
-            && let Some(packet) = history.poll_restored()
-        {
+        while let Some(packet) = self.link.as_mut().and_then(|link| link.tcp.poll_restored()) {
             self.take_restored(now, packet, None, ctx);
         }
     }
@@ -219,20 +194,12 @@ impl Peer {
         ctx: &mut Context,
     ) -> Option<Vec<u8>> {
         if let Some(link) = &mut self.link {
-            if let Some(history) = &mut link.history {
-                history.record_delivery(&packet, inner);
-            }
-            let repairs = link.repairs_segments();
-            let reads = repairs || link.upstream.is_some();
-            let segment = reads.then(|| Segment::parse(&packet, inner)).flatten();
-            if let (Some(upstream), Some(segment)) = (&mut link.upstream, &segment) {
-                upstream.handle_arrival(now, segment);
-            }
-            let hop_repairs =
-                link.repairs_losses().then(|| link.retry_after() + crate::arq::receipts::RECEIPT_DELAY);
-            if let (Some(snoop), Some(segment), true) = (&mut link.snoop, &segment, repairs) {
-                snoop.hold_off(hop_repairs.unwrap_or(Duration::ZERO));
-                let verdict = snoop.handle_arrival(now, &mut packet, segment);
+            let left_to_hop = link.leaves_segments_to_hop();
+            let held_off = match link.arq.repairs_losses() {
+                true => link.arq.retry_after() + RECEIPT_DELAY,
+                false => Duration::ZERO,
+            };
+            if let Some(verdict) = link.tcp.inspect(now, &mut packet, inner, (left_to_hop, held_off)) {
                 self.queue_repairs(now, ctx);
                 if verdict == Verdict::Suppress {
                     ctx.deliveries.recycle(packet);

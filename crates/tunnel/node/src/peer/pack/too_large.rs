@@ -2,8 +2,8 @@
 //! answered, so that their senders send smaller ones. None disappears without a word, but that words are
 //! rationed.
 
+use super::{AROUND_PACKET, SHARING_BYTES};
 use crate::context::Context;
-use crate::pack::{AROUND_PACKET, SHARING_BYTES};
 use crate::path::fragment::fragment;
 use crate::path::icmp::Reason;
 use crate::peer::Peer;
@@ -14,7 +14,7 @@ impl Peer {
     /// Largest packet in bytes that the path to the peer carries; for a member of the group, the largest that
     /// can be shared. A relay's packets were not made for its own device.
     pub(crate) fn max_packet_bytes(&self) -> usize {
-        let is_member = self.link.as_ref().is_some_and(|link| link.member.is_some());
+        let is_member = self.link.as_ref().is_some_and(|link| link.roles.member().is_some());
         let sharing_bytes = if is_member { SHARING_BYTES } else { 0 };
         self.path.limit() - AROUND_PACKET - self.lane_bytes() - sharing_bytes
     }

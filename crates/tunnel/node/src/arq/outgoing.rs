@@ -1,0 +1,166 @@
+//! What leaves: sequences, their fates by receipts, and what is sent again.
+
+use super::Arq;
+use super::receipts::Fate;
+use super::sender::{Retransmission, Sender};
+use std::time::Duration;
+use wire::frame::FrameType;
+use wire::receipt::Receipt;
+use wire::request::Request;
+
+/// Replies that wait to be sent at once.
+const MAX_REPLIES: usize = 256;
+
+impl Arq {
+    /// Notes that the next sequence leaves at `now`; which it is.
+    pub fn next_sequence(&mut self, now: Duration) -> u64 {
+        self.outstanding.send(now)
+    }
+
+    /// The sequence that left last.
+    #[must_use]
+    pub fn newest_sequence(&self) -> Option<u64> {
+        self.outstanding.last()
+    }
+
+    /// Takes a round trip that a ping measured.
+    pub fn sample_round_trip(&mut self, now: Duration, sample: Duration) {
+        self.outstanding.sample_round_trip(now, sample);
+    }
+
+    /// Whether what is lost now is sent again from here: as soon as it is known how long that takes.
+    #[must_use]
+    pub fn repairs_losses(&self) -> bool {
+        self.sender.is_some() && self.srtt().is_some()
+    }
+
+    /// Keeps a packet of this traffic class that leaves now in a frame of `session`, if losses are repaired.
+    pub fn keep(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        frame: (u32, FrameType, &[u8]),
+        class: u8,
+        references: &[u64],
+    ) {
+        let repairs = self.repairs_losses();
+        let Some(sender) = self.sender.as_mut().filter(|_| repairs) else { return };
+        sender.keep(now, sequence, frame, class);
+        references.iter().for_each(|&sequence| sender.refers_to(sequence));
+    }
+
+    /// A datagram has left: from now on silence counts anew.
+    pub fn finish_datagram(&mut self, now: Duration) {
+        if let (Some(sender), Some(srtt)) = (&mut self.sender, self.outstanding.srtt()) {
+            sender.rearm(now, srtt);
+        }
+    }
+
+    /// Whether the receipt is for what was sent.
+    #[must_use]
+    pub fn knows(&self, receipt: &Receipt<'_>) -> bool {
+        self.outstanding.newest_of(receipt).is_some()
+    }
+
+    /// Takes a receipt, and tells each fate that is new.
+    pub fn take_receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut tell: impl FnMut(u64, Fate)) {
+        let Arq { outstanding, sender, nack, fates, .. } = self;
+        let Some(newest) = outstanding.newest_of(receipt) else { return };
+        outstanding.receipt(now, receipt, |sequence, fate| fates.push((sequence, fate)));
+        let queue_is_long = outstanding.queue_is_long();
+        for (sequence, fate) in fates.drain(..) {
+            tell(sequence, fate);
+            let Some(sender) = sender else { continue };
+            match fate {
+                Fate::Held => sender.confirmed(sequence, queue_is_long),
+                Fate::Parked => sender.parked(sequence),
+                Fate::Lost => sender.missing(sequence, queue_is_long),
+                Fate::Doubted => {}
+            }
+        }
+        let Some(srtt) = outstanding.srtt() else { return };
+        if let Some(nack) = nack {
+            nack.set_round_trip(srtt);
+        }
+        if let Some(sender) = sender {
+            sender.settle_before((newest + 1).saturating_sub(receipt.settled.into()));
+            sender.schedule();
+            sender.take_doubted(|sequence| tell(sequence, Fate::Doubted));
+            sender.rearm(now, srtt);
+        }
+    }
+
+    /// Queues what the peer asks for, within the bound.
+    pub fn take_request(&mut self, request: &Request<'_>) {
+        for truncated in request.sequences() {
+            let sequence = self.outstanding.widen(truncated);
+            if self.replies.len() < MAX_REPLIES && !self.replies.contains(&sequence) {
+                self.replies.push_back(sequence);
+            }
+        }
+    }
+
+    /// The sequence to reply next. It stays so until [`Arq::finish_reply`].
+    #[must_use]
+    pub fn next_reply(&self) -> Option<u64> {
+        self.replies.front().copied()
+    }
+
+    /// The packet of [`Arq::next_reply`] has been sent, or cannot be.
+    pub fn finish_reply(&mut self) {
+        self.replies.pop_front();
+    }
+
+    /// The receiver has the packet and can do nothing with it, though nothing was lost: it is sent again now.
+    pub fn send_again(&mut self, sequence: u64) {
+        if let Some(sender) = &mut self.sender {
+            sender.wanted(sequence);
+        }
+    }
+
+    /// The packet to be sent again next. It stays so until [`Arq::mark_retransmitted`] or
+    /// [`Arq::skip_retransmission`].
+    pub fn next_retransmission(&mut self) -> Option<Retransmission<'_>> {
+        self.sender.as_mut()?.next_retransmission()
+    }
+
+    /// The packet of [`Arq::next_retransmission`] leaves at `now`.
+    pub fn mark_retransmitted(&mut self, now: Duration, sequence: u64) {
+        self.outstanding.send_again(now, sequence);
+        self.skip_retransmission();
+    }
+
+    /// The packet of [`Arq::next_retransmission`] cannot be sent: as good as lost.
+    pub fn skip_retransmission(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.mark_retransmitted();
+        }
+    }
+
+    /// Sends the newest packet again after a silence, and tells of packets that depend on one given up.
+    pub fn probe(&mut self, now: Duration, doubted: impl FnMut(u64)) {
+        if let (Some(sender), Some(srtt)) = (&mut self.sender, self.outstanding.srtt()) {
+            sender.probe(now, srtt);
+            sender.take_doubted(doubted);
+        }
+    }
+
+    /// When [`Arq::probe`] has something to do.
+    #[must_use]
+    pub fn probe_at(&self) -> Option<Duration> {
+        self.sender.as_ref()?.timeout()
+    }
+
+    /// The receiver has lost its store: nothing that was sent is kept any more.
+    pub fn clear_sent(&mut self) {
+        if let Some(sender) = &mut self.sender {
+            sender.clear();
+        }
+    }
+
+    /// Whether something is to be sent again, asked for or lost.
+    #[must_use]
+    pub fn has_repair(&self) -> bool {
+        !self.replies.is_empty() || self.sender.as_ref().is_some_and(Sender::has_retransmission)
+    }
+}

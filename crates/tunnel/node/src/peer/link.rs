@@ -1,0 +1,256 @@
+//! A link: all that two nodes share from one boot of either to the next. It outlives sessions; when one of
+//! the two starts anew, it begins again from nothing.
+
+mod assembly;
+mod coalescer;
+mod fragments;
+mod outbox;
+mod overflow;
+
+pub(super) use assembly::Assembly;
+pub(super) use coalescer::{Coalescer, Partial};
+pub(super) use fragments::{Fragment, Fragments};
+pub(super) use outbox::Outbox;
+pub(super) use overflow::Overflow;
+
+use crate::arq::{Abilities, Arq};
+use crate::config::Config;
+use crate::elimination::compress::Shortening;
+use crate::elimination::reduce::{Reduce, Restore};
+use crate::group::Roles;
+use crate::path::delay::PathDelay;
+use crate::path::mtu::Measured;
+use crate::snoop::TcpRepair;
+use re::{Form, Parameters, Policy};
+use recovery::Settings;
+use std::time::Duration;
+use wire::hello::{
+    ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
+    NOTIFIES, RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
+};
+use wire::unit::PLAIN;
+
+/// The share of the whole path's round trip within which end hosts take what comes late for reordered and not
+/// for lost (RACK, RFC 8985, section 6.2).
+const REORDERING_SHARE: u32 = 4;
+/// The share of lost datagrams from which on no packet is cut: what sharing saves (a datagram's 50 bytes for
+/// every two or three packets) is lost again with the packets of which one half was lost.
+const MOST_LOSS_TO_CUT: f64 = 0.005;
+/// The longest that a packet waits behind a gap.
+const MAX_PATIENCE: Duration = Duration::from_millis(300);
+/// The share of the whole path's round trip for which a datagram waits to be filled at most: with eight or
+/// more of them under way, the next bunch comes within it.
+const FILLING_SHARE: u32 = 8;
+/// The longest that one waits.
+const MAX_PATIENCE_TO_FILL: Duration = Duration::from_millis(25);
+
+/// One link with one peer. Its components belong to the peer, whose stages use them side by side.
+pub struct Link {
+    /// The peer's boot.
+    peer_boot: u64,
+    /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
+    is_plain: bool,
+    /// Bytes of the store that both ends use for each direction; 0 in a plain tunnel.
+    store_bytes: usize,
+    /// Receipts, retransmission, requests, and order.
+    pub(super) arq: Arq,
+    /// Leaves out what the peer has.
+    pub(super) reduce: Reduce,
+    /// Puts back what we have.
+    pub(super) restore: Restore,
+    /// The round trip from here over the hop to the end hosts behind it.
+    pub(super) path_delay: PathDelay,
+    /// The repair of TCP segments.
+    pub(super) tcp: TcpRepair,
+    /// Datagrams that are not finished, and packets that are not whole.
+    pub(super) assembly: Assembly,
+    /// The parts in each other's groups.
+    pub(super) roles: Roles,
+    /// Control messages that wait.
+    pub(super) outbox: Outbox,
+}
+
+/// This node's capabilities, as its hello has them.
+#[must_use]
+pub fn capabilities(config: &Config) -> u32 {
+    let (parameters, snoop) = (&config.reduce, config.snoop.as_ref());
+    let codes = snoop.is_some_and(Settings::codes);
+    LENGTHENS
+        | UNCODES
+        | UNCODES_ROWS
+        | HEEDS
+        | if config.computes_aes { COMPUTES_AES } else { 0 }
+        | if snoop.is_some() { NOTIFIES } else { 0 }
+        | if codes { CODES } else { 0 }
+        | if config.group.is_some() { LISTENS } else { 0 }
+        | if config.codes() { SEPARATES } else { 0 }
+        | if config.codes() && config.mesh.forwards { COMBINES } else { 0 }
+        | HEARS_LANES
+        | JOINS
+        | if parameters.policy.answers_requests() { ANSWERS_REQUESTS } else { 0 }
+        | if sends_again(parameters) { RECOVERS } else { 0 }
+}
+
+/// Whether this node retransmits lost packets. Packets in another form than the compact one may refer to
+/// packets without a name, so that the sender does not know their references.
+fn sends_again(parameters: &Parameters) -> bool {
+    parameters.policy.repairs_losses() && parameters.form == Form::Compact
+}
+
+/// Bytes that this node stores for a direction, as it says in its hello.
+#[must_use]
+pub fn store_kib(parameters: &Parameters) -> u32 {
+    u32::try_from(parameters.store_bytes / 1024).unwrap_or(u32::MAX)
+}
+
+impl Link {
+    /// A new link with the peer that said `hello`, in a session of this version. `shares`: this node has a
+    /// group.
+    #[must_use]
+    pub fn new(config: &Config, hello: &Hello, version: u8, shares: bool) -> Self {
+        let is_plain = version == PLAIN;
+        let off = (
+            Parameters { policy: Policy::Off, ..config.reduce },
+            Hello { store_kib: 0, capabilities: 0, ..*hello },
+        );
+        let (parameters, hello) = if is_plain { (&off.0, &off.1) } else { (&config.reduce, hello) };
+        let can = |capability: u32| hello.capabilities & capability != 0;
+        let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
+        let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
+        // compressed content repeats nothing that others could have heard; shared packets are compressed when
+        // they are cut
+        let literals = shortening.literals && !(shares && can(LISTENS));
+        let shortening = Shortening { literals, ..shortening };
+        let sends_again = sends_again(parameters);
+        let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
+        Link {
+            peer_boot: hello.boot,
+            is_plain,
+            store_bytes,
+            arq: Arq::new(abilities),
+            reduce: Reduce::new(parameters, store_bytes, shortening),
+            restore: Restore::new(
+                hello.window_bytes.into(),
+                hello.sample_bits.into(),
+                store_bytes,
+                parameters.form,
+            ),
+            path_delay: PathDelay::default(),
+            tcp: TcpRepair::new(config.snoop.as_ref(), hello.capabilities, sends_again, can(RECOVERS)),
+            assembly: Assembly::new(can(JOINS), config.boost && config.shorten.packing),
+            roles: Roles::new(hello.capabilities, config.codes()),
+            outbox: Outbox::default(),
+        }
+    }
+
+    /// Whether it is with this boot of the peer, and plain or not.
+    #[must_use]
+    pub fn is_with(&self, peer_boot: u64, is_plain: bool) -> bool {
+        (self.peer_boot, self.is_plain) == (peer_boot, is_plain)
+    }
+
+    /// The peer's boot.
+    #[must_use]
+    pub fn peer_boot(&self) -> u64 {
+        self.peer_boot
+    }
+
+    /// Whether nothing is in common but the plain tunnel.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Bytes of the store that both ends use for each direction.
+    #[must_use]
+    pub fn store_bytes(&self) -> usize {
+        self.store_bytes
+    }
+
+    /// A datagram begins, with this left over from the one before: the link sequence under which it travels.
+    pub fn begin_datagram(
+        &mut self,
+        now: Duration,
+        left_over: Option<&Overflow>,
+        processor_is_short: bool,
+    ) -> u64 {
+        self.reduce.set_losses_repaired(self.arq.repairs_losses());
+        self.reduce.set_processor_short(processor_is_short);
+        left_over.and_then(Overflow::own_sequence).unwrap_or_else(|| self.arq.next_sequence(now))
+    }
+
+    /// Time for which a packet waits behind a gap: until it would be too late for the end hosts, if the gap
+    /// is likely to close by then, and otherwise zero. Where the hop is most of the path, waiting would only
+    /// delay acknowledgments. The senders would have repaired the loss as soon. The late packet in the gap
+    /// then undoes their change of the window.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        let (Some(repair), Some(path)) = (self.arq.repair_time(), self.path_delay.shortest()) else {
+            return Duration::ZERO;
+        };
+        let in_time = (path / REORDERING_SHARE).min(MAX_PATIENCE);
+        if repair <= in_time { in_time } else { Duration::ZERO }
+    }
+
+    /// For how long a datagram waits to be filled.
+    #[must_use]
+    pub fn patience_to_fill(&self) -> Duration {
+        let path = self.path_delay.shortest().or(self.arq.srtt());
+        path.map_or(Duration::ZERO, |path| (path / FILLING_SHARE).min(MAX_PATIENCE_TO_FILL))
+    }
+
+    /// Whether TCP segments that the hop loses are left to the hop's own repair: it does so, and nearly all
+    /// of the way from here to the receiver is the hop. An acknowledgment that shows a loss then comes no
+    /// sooner than the hop's own word of it; to hide it from the sender while the hop repairs it only stops
+    /// the sender's clock.
+    #[must_use]
+    pub fn leaves_segments_to_hop(&self) -> bool {
+        self.arq.repairs_losses() && self.patience().is_zero()
+    }
+
+    /// Whether packets are cut where a datagram ends: all datagrams of a row are then of one length, which
+    /// the kernel sends with one call. Not where the air loses much, because what travels in two datagrams is
+    /// lost with either; but a boosted sender loses more by datagrams that are not full.
+    #[must_use]
+    pub fn cuts(&self) -> bool {
+        let loses_little = || self.arq.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT);
+        self.assembly.peer_joins() && (self.assembly.coalesces() || loses_little())
+    }
+
+    /// Loses what is stored of packets from the peer, and tells it so.
+    pub fn forget_received(&mut self) {
+        self.restore.forget();
+        self.arq.forget_received();
+        self.outbox.note_flush();
+    }
+
+    /// When a receipt goes out on its own.
+    #[must_use]
+    pub fn receipt_at(&self) -> Option<Duration> {
+        if self.is_plain { None } else { self.arq.receipt_at() }
+    }
+
+    /// Whether something waits to be said beside packets.
+    #[must_use]
+    pub fn has_to_say(&self) -> bool {
+        !self.outbox.is_empty() || self.tcp.waiting() > 0 || self.arq.has_repair()
+    }
+
+    /// When the peer is told what came, or something of groups, though no packet leaves.
+    #[must_use]
+    pub fn tells_at(&self) -> Option<Duration> {
+        self.receipt_at().into_iter().chain(self.roles.tell_at()).min()
+    }
+
+    /// When the peer is asked for what is missing, or told to send it again.
+    #[must_use]
+    pub fn asks_at(&self) -> Option<Duration> {
+        [self.arq.ask_at(), self.tcp.notice_at()].into_iter().flatten().min()
+    }
+
+    /// Measurements of the path.
+    #[must_use]
+    pub fn measured(&self) -> Measured {
+        Measured { srtt: self.arq.srtt(), loss: self.arq.loss() }
+    }
+}

@@ -1,0 +1,67 @@
+//! The status of a peer.
+
+use super::Peer;
+use super::link::Link;
+use crate::group::Sharing;
+use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, outer_header_bytes};
+use overhear::StationId;
+use std::time::Duration;
+
+impl Peer {
+    /// The status at `now`. `sharing`: this node's group.
+    pub fn status(&self, now: Duration, sharing: Option<&Sharing>) -> PeerStatus {
+        let link = self.link.as_ref();
+        let heard = link.and_then(|link| Some(*link.roles.listener()?.statistics())).unwrap_or_default();
+        let (boosted_flows, boost_ratio) = self.ratios.boosted(now);
+        PeerStatus {
+            name: self.config.name.clone(),
+            public_key: self.config.public_key.to_string(),
+            endpoint: self.endpoint.address(),
+            session_age_seconds: self
+                .sessions
+                .established()
+                .map(|established| now.saturating_sub(established).as_secs_f64()),
+            srtt_seconds: link.and_then(|link| link.arq.srtt()).map(|srtt| srtt.as_secs_f64()),
+            loss: link.and_then(|link| link.arq.loss()),
+            reachable: self.reachability.is_up(),
+            previous_network_key: false,
+            revoked: self.revoked,
+            source_ports: self.lanes.ports().0,
+            heard_ports: self.lanes.ports().1,
+            path_mtu_bytes: self
+                .endpoint
+                .address()
+                .map(|to| self.path.limit() as u64 + outer_header_bytes(to)),
+            path_mtu_confirmed: self.path.is_confirmed(),
+            version: self.sessions.version(),
+            cipher: self.sessions.cipher().map(|cipher| cipher.to_string()),
+            store_bytes: link.map(Link::store_bytes),
+            radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),
+            overheard_share: link
+                .and_then(|link| sharing?.codec.overheard_share(StationId(link.roles.member()?.id))),
+            overheard_by_rate: link
+                .and_then(|link| {
+                    let by_rate = sharing?.codec.overheard_by_rate(StationId(link.roles.member()?.id))?;
+                    Some(by_rate.iter().copied().map(OverheardAtRate::from).collect())
+                })
+                .unwrap_or_default(),
+            associated: self.associated.map(|association| association > 0),
+            associated_with: None,
+            overheard_by: None,
+            queue_bytes: self.queue.bytes(),
+            recover: link.and_then(|link| link.tcp.status()),
+            boosted_flows,
+            boost_ratio,
+            counters: PeerCounters {
+                queue_dropped: self.queue.dropped,
+                queue_dropped_by_codel: self.queue.dropped_by_codel,
+                queue_marked: self.queue.marked,
+                path_probes: self.path.probes,
+                black_holes: self.path.black_holes,
+                chunks_hit: heard.hit_chunks,
+                chunks_missed: heard.missed_chunks,
+                ..self.counters
+            },
+        }
+    }
+}
