@@ -2,11 +2,14 @@
 
 use crate::config::Config;
 use crate::deliveries::Deliveries;
+use crate::destinations::{Destinations, NextHop};
+use crate::effects::{Effect, Effects, Forward, Why};
 use crate::event::Event;
 use crate::group::Sharing;
 use crate::group::coding::Coding;
+use crate::path::hop_limit;
 use crate::path::icmp::{self, Reason};
-use crate::roaming::{Roaming, Told};
+use crate::roaming::{Place, Roaming, Told};
 use crate::route::Routes;
 use crate::session::allowance::Allowance;
 use crate::session::keyring::Keyring;
@@ -36,6 +39,23 @@ impl Events {
     }
 }
 
+/// Where a packet from a peer goes.
+enum Onward {
+    Here,
+    Peer {
+        to: usize,
+        inner: Inner,
+        why: Why,
+    },
+    /// Its destination has no way.
+    Nowhere {
+        way: Option<NextHop>,
+        inner: Inner,
+    },
+    /// Its station is elsewhere.
+    Misled,
+}
+
 /// The node's state around its peers.
 pub(crate) struct Context {
     pub config: Config,
@@ -50,12 +70,12 @@ pub(crate) struct Context {
     /// Knowledge of natives, if some may share a frame.
     pub coding: Option<Coding>,
     pub roaming: Roaming,
-    /// Messages of peers about gateways and stations.
-    pub told: Vec<(usize, Told)>,
-    /// This node's own packets that others may hear, in a mesh: the rests of shared frames.
-    pub shared: Vec<Vec<u8>>,
-    /// Packets from relays by peer index, which other relays may find in the cache here.
-    pub heard: Vec<(usize, Vec<u8>)>,
+    /// Destinations with a changing way.
+    pub destinations: Destinations,
+    /// What concerns other peers than the one that caused it.
+    pub effects: Effects,
+    /// Packets that another gateway sent for a station of a third one.
+    pub misled_packets: u64,
     /// Packets wait for the processor and not for the link.
     pub processor_is_short: bool,
 }
@@ -63,8 +83,94 @@ pub(crate) struct Context {
 impl Context {
     /// Lets the node know what a peer said.
     pub fn tell(&mut self, peer: usize, told: Told) {
-        if !matches!(self.roaming, Roaming::Alone) {
-            self.told.push((peer, told));
+        if matches!(self.roaming, Roaming::Gateway(_) | Roaming::Relay(_)) {
+            self.effects.push(Effect::Told { peer, told });
+        }
+    }
+
+    /// The way to an inner address.
+    pub fn way(&self, address: IpAddr) -> Option<NextHop> {
+        self.destinations.way(&self.routes, address)
+    }
+
+    /// Hands on a packet that a peer sent under `sequence`: to this host, to a station, or to the next hop.
+    pub fn hand_on(&mut self, now: Duration, from: usize, sequence: Option<u64>, mut packet: Vec<u8>) {
+        let (to, inner, why) = match self.onward(from, &mut packet) {
+            Onward::Here => return self.deliveries.push(packet),
+            Onward::Peer { to, inner, why } => (to, inner, why),
+            Onward::Nowhere { way, inner } => {
+                self.refuse_relayed(now, way, &packet, &inner);
+                return self.deliveries.recycle(packet);
+            }
+            Onward::Misled => {
+                self.misled_packets += 1;
+                return self.deliveries.recycle(packet);
+            }
+        };
+        self.effects.push(Effect::Forward(Forward { from, to, sequence, packet, inner, why }));
+    }
+
+    /// Where a packet from a peer goes. A packet that goes on has one hop less.
+    fn onward(&self, from: usize, packet: &mut [u8]) -> Onward {
+        let is_from_gateway = matches!(&self.roaming, Roaming::Gateway(all) if all.is_neighbour(from));
+        if !is_from_gateway && !self.config.mesh.forwards {
+            return Onward::Here;
+        }
+        let Ok(inner) = Inner::parse(packet) else { return Onward::Here };
+        if is_from_gateway
+            && let Roaming::Gateway(locations) = &self.roaming
+            && let Some(station) = self.routes.peer(inner.flow.destination)
+            && let Some(place) = locations.place(station)
+        {
+            // packets from another gateway go to their station only, and never back
+            return match place {
+                Place::Here => Onward::Peer { to: station, inner, why: Why::Station },
+                Place::There(_) => Onward::Misled,
+            };
+        }
+        let way = self.way(inner.flow.destination).filter(|_| self.config.mesh.forwards);
+        match way.and_then(NextHop::next_hop).filter(|to| *to != from) {
+            // the kernel answers a packet without hops left
+            Some(to) if hop_limit::decrement(packet) => Onward::Peer { to, inner, why: Why::Relay },
+            None if way.is_some_and(NextHop::is_another_node) => Onward::Nowhere { way, inner },
+            _ => Onward::Here,
+        }
+    }
+
+    /// Refuses a packet for a destination without a way onward. Where it could only return, the routes are
+    /// about to change, and its sender gets no message.
+    fn refuse_relayed(&mut self, now: Duration, way: Option<NextHop>, packet: &[u8], inner: &Inner) {
+        let Some(NextHop::Destination { index, next_hop, .. }) = way else { return };
+        self.destinations.refuse(index);
+        if next_hop.is_none()
+            && let Some(answer) = self.write_message(now, packet, inner, Reason::Unreachable)
+        {
+            self.answer(answer);
+        }
+    }
+
+    /// Sends the answer to a packet from elsewhere the way that the packet came, which no kernel here need
+    /// know.
+    pub fn answer(&mut self, answer: Vec<u8>) {
+        let inner = Inner::parse(&answer).ok();
+        let sender = inner.as_ref().and_then(|inner| self.way(inner.flow.destination)?.next_hop());
+        match inner.zip(sender) {
+            Some((inner, sender)) => {
+                let to = self.roaming.way(sender);
+                let forward =
+                    Forward { from: to, to, sequence: None, packet: answer, inner, why: Why::Answer };
+                self.effects.push(Effect::Forward(forward));
+            }
+            None => self.deliveries.push(answer),
+        }
+    }
+
+    /// Keeps a packet of this host for when there is a way to its destination again, for a while.
+    pub fn hold(&mut self, now: Duration, destination: usize, packet: &[u8], inner: &Inner) {
+        if !self.destinations.hold(now, destination, packet, inner)
+            && let Some(message) = self.write_message(now, packet, inner, Reason::Unreachable)
+        {
+            self.deliveries.push(message);
         }
     }
 
@@ -74,7 +180,7 @@ impl Context {
         if self.config.mesh.relays.len() > 1 {
             let mut kept = self.deliveries.buffer();
             kept.extend_from_slice(rest);
-            self.heard.push((peer, kept));
+            self.effects.push(Effect::Heard { from: peer, rest: kept });
         }
         if let Some(sharing) = self.sharing.as_mut().filter(|_| self.config.mesh.is_one())
             && let Ok(number) = sharing.codec.hear(rest, None)
@@ -83,17 +189,20 @@ impl Context {
         }
     }
 
-    /// Tells the sender of a packet why it does not go on, if there is a message left to be sent now, and
-    /// says whether it was.
-    pub fn tell_sender(&mut self, now: Duration, packet: &[u8], inner: &Inner, reason: Reason) -> bool {
+    /// The message that tells the sender of a packet why it does not go on, if one may be sent now.
+    pub fn write_message(
+        &mut self,
+        now: Duration,
+        packet: &[u8],
+        inner: &Inner,
+        reason: Reason,
+    ) -> Option<Vec<u8>> {
         let mut message = self.deliveries.buffer();
-        let told = icmp::tell(packet, inner, reason, &mut message) && self.messages.take(now);
-        if told {
-            self.deliveries.push_buffer(message);
-        } else {
-            self.deliveries.recycle(message);
+        if icmp::tell(packet, inner, reason, &mut message) && self.messages.take(now) {
+            return Some(message);
         }
-        told
+        self.deliveries.recycle(message);
+        None
     }
 
     /// Whether a packet from an inner address may come from this peer.

@@ -53,6 +53,8 @@ mod buffers;
 mod config;
 mod context;
 mod deliveries;
+mod destinations;
+mod effects;
 mod elimination;
 mod event;
 mod group;

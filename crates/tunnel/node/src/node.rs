@@ -7,12 +7,13 @@ mod gateways;
 mod handshakes;
 mod relaying;
 
-use destinations::{Destinations, NextHop};
 pub use gateways::station_name;
 
 use crate::config::{Config, ConfigError};
 use crate::context::{Context, Events};
 use crate::deliveries::Deliveries;
+use crate::destinations::{Destinations, NextHop};
+use crate::effects::Effects;
 use crate::event::{Complaint, Event};
 use crate::group::Sharing;
 use crate::group::coding::Coding;
@@ -92,8 +93,6 @@ pub struct Node {
     boot: u64,
     started: Duration,
     rng: ChaCha12Rng,
-    /// Destinations with a changing way.
-    destinations: Destinations,
     peers: Vec<Peer>,
     /// Peer index by public key.
     by_public_key: BTreeMap<PublicKey, usize>,
@@ -156,9 +155,9 @@ impl Node {
             sharing,
             coding: config.codes().then(Coding::default),
             roaming,
-            told: Vec::new(),
-            shared: Vec::new(),
-            heard: Vec::new(),
+            destinations,
+            effects: Effects::default(),
+            misled_packets: 0,
             processor_is_short: false,
             config,
         };
@@ -168,7 +167,6 @@ impl Node {
             boot,
             started: now,
             rng,
-            destinations,
             by_public_key: peers.iter().map(|peer| (*peer.public_key(), peer.index())).collect(),
             peers,
             turn: 0,
@@ -201,30 +199,47 @@ impl Node {
             self.refused.not_ip += 1;
             return;
         };
-        match self.way(inner.flow.destination) {
+        match self.ctx.way(inner.flow.destination) {
             Some(NextHop::Peer(peer)) if peer != ELSEWHERE => {
-                self.send_to(now, self.ctx.roaming.way(peer), (packet, None), &inner);
+                self.send_own(now, self.ctx.roaming.way(peer), packet, &inner);
             }
-            Some(NextHop::Destination { index, next_hop: None, .. }) => self.hold(now, index, packet, &inner),
+            Some(NextHop::Destination { index, next_hop: None, .. }) => {
+                self.ctx.hold(now, index, packet, &inner);
+            }
             Some(NextHop::Destination { next_hop: Some(peer), .. }) => {
-                self.send_to(now, peer, (packet, None), &inner);
+                self.send_own(now, peer, packet, &inner);
             }
             _ => self.refused.no_route += 1,
         }
     }
 
-    /// Lets a packet wait for a peer, or tells its sender why not.
-    fn send_to(&mut self, now: Duration, peer: usize, (packet, name): Named<'_>, inner: &Inner) {
-        if !self.peers[peer].takes_packets(now) {
-            self.peers[peer].refuse_packet(now, packet, inner, &mut self.ctx);
+    /// Lets a packet of this host wait for a peer, or tells its sender why not.
+    fn send_own(&mut self, now: Duration, peer: usize, packet: &[u8], inner: &Inner) {
+        if let Some(message) = self.send_to(now, peer, (packet, None), inner) {
+            self.ctx.deliveries.push(message);
+        }
+    }
+
+    /// Lets a packet wait for a peer. If it cannot, the message for its sender.
+    fn send_to(
+        &mut self,
+        now: Duration,
+        peer: usize,
+        (packet, name): Named<'_>,
+        inner: &Inner,
+    ) -> Option<Vec<u8>> {
+        let message = if !self.peers[peer].takes_packets(now) {
+            self.peers[peer].refuse_packet(now, packet, inner, &mut self.ctx)
         } else if packet.len() > self.peers[peer].max_packet_bytes() {
-            self.peers[peer].take_too_large(now, packet, inner, &mut self.ctx);
+            self.peers[peer].take_too_large(now, packet, inner, &mut self.ctx)
         } else {
             self.peers[peer].enqueue(now, packet, &inner.flow, name);
-        }
+            None
+        };
         if self.peers[peer].needs_handshake(now) {
             self.initiate(now, peer);
         }
+        message
     }
 
     /// Takes a datagram from the air, whose outer header had the codepoint `ecn` (0 where that is not known).
@@ -267,7 +282,6 @@ impl Node {
             }
             start = end;
         }
-        self.keep_for_others();
         self.follow_gateways(now);
     }
 
@@ -278,7 +292,6 @@ impl Node {
             self.send_reset(now, from, key_id, header.len() + body.len());
             return;
         };
-        let delivered = self.ctx.deliveries.len();
         let peer = &mut self.peers[index];
         let Some(session) = peer.sessions_mut().by_id(key_id) else {
             self.refused.unknown_key += 1; // a handshake of ours that waits for its response
@@ -313,8 +326,6 @@ impl Node {
             peer.use_session(now, key_id, ctx);
         }
         peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], ctx);
-        self.forward(now, index, delivered);
-        self.relay(now, index, delivered);
     }
 
     /// Takes a datagram that was overheard on its way from `from` to another node. Only what is for a group
@@ -328,7 +339,7 @@ impl Node {
         let arrival = Sealed { from, ecn: 0, key_id, version: unit::VERSION, counter };
         let (header, body) = datagram[..end].split_at_mut(header_bytes);
         self.handle_group(now, &arrival, ReceiveKind::Overheard, header, body);
-        self.keep_for_others();
+        self.settle(now);
     }
 
     fn handle_group(
@@ -349,7 +360,6 @@ impl Node {
             self.refused.unknown_key += u64::from(way == ReceiveKind::Sent);
             return;
         };
-        let delivered = self.ctx.deliveries.len();
         let (plain_bytes, counter) = match opened {
             Ok(opened) => opened,
             Err(why) => return self.refuse_unit(why),
@@ -359,7 +369,6 @@ impl Node {
         let unit = GroupUnit { way, key_id, counter, ecn, from, bytes: header.len() + body.len() };
         peer.unpack_group(now, &unit, &body[..plain_bytes], ctx);
         self.tell_of_natives(now);
-        self.relay(now, index, delivered);
     }
 
     fn refuse_unit(&mut self, why: OpenError) {
@@ -378,12 +387,9 @@ impl Node {
             self.peers.iter_mut().for_each(|peer| peer.follow_group(now, sharing));
         }
         for index in 0..self.peers.len() {
-            let delivered = self.ctx.deliveries.len();
             if self.peers[index].handle_timeout(now, &mut self.ctx) {
                 self.initiate(now, index);
             }
-            self.forward(now, index, delivered);
-            self.relay(now, index, delivered);
         }
         self.follow_gateways(now);
         self.give_up_destinations(now);
@@ -415,7 +421,7 @@ impl Node {
                 return Some(transmit);
             }
             let packed = self.peers[index].pack(now, &mut self.ctx, out);
-            self.hear_oneself();
+            self.settle(now);
             if let Some(packed) = packed {
                 self.turn = index + 1;
                 return self.transmit(now, index, packed, out.len());
@@ -456,7 +462,7 @@ impl Node {
             .filter_map(Peer::timeout)
             .chain(sharing)
             .chain(self.gateways_timeout())
-            .chain(self.destinations.timeout())
+            .chain(self.ctx.destinations.timeout())
             .min()
     }
 
@@ -504,9 +510,9 @@ impl Node {
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
             policy: self.ctx.config.reduce.policy.to_string(),
             peers: self.peers.iter().map(|peer| self.status_of(now, peer)).collect(),
-            destinations: self.destinations.status(&self.peers),
+            destinations: self.ctx.destinations.status(|peer| self.peers[peer].name().to_owned()),
             collisions: self.ctx.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
-            refused: self.refused,
+            refused: Refused { no_route: self.refused.no_route + self.ctx.misled_packets, ..self.refused },
         }
     }
 }

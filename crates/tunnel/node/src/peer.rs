@@ -233,7 +233,7 @@ impl Peer {
             link.assembly.handle_timeout(now);
             link.arq.expire_order(now, patience, |sequence, packet| {
                 self.counters.count_delivery(&packet);
-                ctx.deliveries.push_sent(sequence, packet);
+                ctx.hand_on(now, self.index, Some(sequence), packet);
             });
             link.tcp.handle_timeout(now);
             link.arq.probe(now, |sequence| link.reduce.report_lost(sequence));

@@ -104,7 +104,7 @@ impl Node {
     fn write_alone(&mut self, now: Duration, peer: usize, name: Name) -> Option<Alone> {
         let mut datagram = self.ctx.deliveries.buffer();
         let native = self.peers[peer].pack_native(now, &mut self.ctx, &mut datagram);
-        self.hear_oneself();
+        self.settle(now);
         Some(Alone { peer, name, native: native?, datagram })
     }
 

@@ -59,25 +59,16 @@ pub(super) fn roaming(config: &Config, boot: u64, peers: &mut [Peer], now: Durat
 }
 
 impl Node {
-    /// Acts on what peers have said of gateways and stations, and on their silence.
+    /// Settles what peers brought about for others, and acts on what they have said of gateways and stations,
+    /// and on their silence.
     pub(super) fn follow_gateways(&mut self, now: Duration) {
+        let is_told = self.settle(now);
         match &self.ctx.roaming {
             Roaming::Alone => {}
-            Roaming::Station(_) => {
-                self.ctx.told.clear();
-                self.choose(now);
-            }
-            Roaming::Relay(_) => {
-                for (peer, told) in std::mem::take(&mut self.ctx.told) {
-                    self.heed(now, peer, told);
-                }
-                self.say_messages(Vec::new());
-            }
-            Roaming::Gateway(_) => {
-                if self.gateways_timeout().is_some_and(|at| at <= now) || !self.ctx.told.is_empty() {
-                    for (peer, told) in std::mem::take(&mut self.ctx.told) {
-                        self.heed(now, peer, told);
-                    }
+            Roaming::Station(_) => self.choose(now),
+            Roaming::Relay(_) => self.say_messages(Vec::new()),
+            Roaming::Gateway(locations) => {
+                if is_told || locations.timeout() <= now {
                     self.follow_stations(now);
                 }
                 self.say_to_neighbours(now);
@@ -121,7 +112,7 @@ impl Node {
     }
 
     /// A gateway takes what a peer said.
-    fn heed(&mut self, now: Duration, peer: usize, told: Told) {
+    pub(super) fn heed(&mut self, now: Duration, peer: usize, told: Told) {
         match (told, &mut self.ctx.roaming) {
             (Told::Message(message), roaming) if roaming.is_neighbour(peer) => {
                 self.hear_neighbour(now, peer, &message);
@@ -247,32 +238,6 @@ impl Node {
             if peer.write_to(message) {
                 peer.counters_mut().neighbour_messages_sent += 1;
             }
-        }
-    }
-
-    /// Sends packets from another gateway to their station only, and never back.
-    pub(super) fn forward(&mut self, now: Duration, from: usize, delivered: usize) {
-        let Roaming::Gateway(locations) = &self.ctx.roaming else { return };
-        if !locations.is_neighbour(from) {
-            return;
-        }
-        for (packet, _) in self.ctx.deliveries.take_behind(delivered) {
-            let Ok(inner) = Inner::parse(&packet) else { continue };
-            let Roaming::Gateway(locations) = &self.ctx.roaming else { return };
-            let station = self.ctx.routes.peer(inner.flow.destination);
-            let place = station.and_then(|station| Some((station, locations.place(station)?)));
-            match place {
-                None => {
-                    self.ctx.deliveries.push_buffer(packet);
-                    continue;
-                }
-                Some((station, Place::Here)) => {
-                    self.peers[from].counters_mut().forwarded_packets += 1;
-                    self.pass_on(now, station, (&packet, None), &inner);
-                }
-                Some((_, Place::There(_))) => self.refused.no_route += 1,
-            }
-            self.ctx.deliveries.recycle(packet);
         }
     }
 

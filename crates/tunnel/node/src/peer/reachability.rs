@@ -23,9 +23,9 @@ impl Peer {
             ctx.events.push(Event::Unreachable { index: self.index, peer: self.config.name.clone() });
         }
         while let Some(packet) = self.queue.pop(now) {
-            if let Ok(inner) = Inner::parse(&packet) {
-                self.refuse_packet(now, &packet, &inner, ctx);
-            }
+            let inner = Inner::parse(&packet).ok();
+            let message = inner.and_then(|inner| self.refuse_packet(now, &packet, &inner, ctx));
+            message.into_iter().for_each(|message| ctx.hand_on(now, self.index, None, message));
             self.queue.recycle(packet);
         }
     }
@@ -46,10 +46,16 @@ impl Peer {
         !self.revoked && self.reachability.takes_packets(now)
     }
 
-    /// Refuses a packet.
-    pub(crate) fn refuse_packet(&mut self, now: Duration, packet: &[u8], inner: &Inner, ctx: &mut Context) {
+    /// Refuses a packet. The message for its sender, if there is one.
+    pub(crate) fn refuse_packet(
+        &mut self,
+        now: Duration,
+        packet: &[u8],
+        inner: &Inner,
+        ctx: &mut Context,
+    ) -> Option<Vec<u8>> {
         self.counters.unreachable += 1;
-        self.tell_sender(now, packet, inner, Reason::Unreachable, ctx);
+        self.write_message(now, packet, inner, Reason::Unreachable, ctx)
     }
 
     /// Whether the peer is about to be given up.

@@ -180,7 +180,7 @@ impl Peer {
         self.counters.coded_restored += 1;
         if let Some(packet) = self.hand_on(now, packet, &inner, ctx) {
             self.counters.count_delivery(&packet);
-            ctx.deliveries.push_buffer(packet);
+            ctx.hand_on(now, self.index, None, packet);
         }
     }
 

@@ -185,7 +185,7 @@ impl Peer {
                 && let (Some(member), Some(sharing)) = (link.roles.member_mut(), ctx.sharing.as_mut())
             {
                 let (whole, both) = ((sequence, start), (member, sharing));
-                let heard = ctx.config.mesh.is_one().then_some(&mut ctx.shared);
+                let heard = ctx.config.mesh.is_one().then_some(&mut ctx.effects);
                 let form = builder.is_native.then_some(&mut builder.form);
                 shared::share(now, both, (heard, form), whole, &mut written, &mut ctx.deliveries, out);
             }
@@ -424,10 +424,10 @@ impl Peer {
         packet: Option<Vec<u8>>,
         ctx: &mut Context,
     ) {
-        let counters = &mut self.counters;
+        let (counters, index) = (&mut self.counters, self.index);
         let mut hand_on = |sequence, packet: Vec<u8>| {
             counters.count_delivery(&packet);
-            ctx.deliveries.push_sent(sequence, packet);
+            ctx.hand_on(now, index, Some(sequence), packet);
         };
         let Some(link) = &mut self.link else {
             return packet.into_iter().for_each(|packet| hand_on(sequence, packet));

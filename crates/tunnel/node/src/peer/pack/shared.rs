@@ -4,6 +4,7 @@ use super::packets::PacketBuilder;
 use super::{Packed, PendingControl};
 use crate::context::Context;
 use crate::deliveries::Deliveries;
+use crate::effects::{Effect, Effects};
 use crate::elimination::reduce::Written;
 use crate::group::coding::Form;
 use crate::group::{Listener, Member, Rest, RestAt, Sharing};
@@ -440,7 +441,7 @@ fn learn_packet(
 pub(super) fn share(
     now: Duration,
     (member, sharing): (&mut Member, &mut Sharing),
-    (shared, form): (Option<&mut Vec<Vec<u8>>>, Option<&mut Option<Form>>),
+    (shared, form): (Option<&mut Effects>, Option<&mut Option<Form>>),
     (sequence, start): (u64, usize),
     written: &mut Written,
     deliveries: &mut Deliveries,
@@ -457,7 +458,7 @@ pub(super) fn share(
     if let Some(shared) = shared {
         let mut rest = deliveries.buffer();
         rest.extend_from_slice(&out[rest_at..]);
-        shared.push(rest);
+        shared.push(Effect::Shared { rest });
     }
     if let Some(form) = form.filter(|_| !written.reduced) {
         let removed = sharing.codec.removed_of_runs();

@@ -19,27 +19,35 @@ impl Peer {
         self.path.limit() - AROUND_PACKET - self.lane_bytes() - sharing_bytes
     }
 
-    /// Takes a packet that is larger than that.
-    pub(crate) fn take_too_large(&mut self, now: Duration, packet: &[u8], inner: &Inner, ctx: &mut Context) {
+    /// Takes a packet that is larger than that. The message for its sender, if there is one.
+    pub(crate) fn take_too_large(
+        &mut self,
+        now: Duration,
+        packet: &[u8],
+        inner: &Inner,
+        ctx: &mut Context,
+    ) -> Option<Vec<u8>> {
         self.counters.too_large += 1;
         let limit = self.max_packet_bytes();
         if fragment(packet, limit, |part| self.queue.push(now, part, &inner.flow)) {
             self.counters.fragmented += 1;
-        } else {
-            self.tell_sender(now, packet, inner, Reason::TooLarge(limit), ctx);
+            return None;
         }
+        self.write_message(now, packet, inner, Reason::TooLarge(limit), ctx)
     }
 
-    /// Tells the sender of a packet why it does not go on, if there is a message left to be sent now.
-    pub(crate) fn tell_sender(
+    /// The message that tells the sender of a packet why it does not go on, if one may be sent now.
+    pub(crate) fn write_message(
         &mut self,
         now: Duration,
         packet: &[u8],
         inner: &Inner,
         reason: Reason,
         ctx: &mut Context,
-    ) {
-        self.counters.icmp_sent += u64::from(ctx.tell_sender(now, packet, inner, reason));
+    ) -> Option<Vec<u8>> {
+        let message = ctx.write_message(now, packet, inner, reason);
+        self.counters.icmp_sent += u64::from(message.is_some());
+        message
     }
 
     /// Takes packets out of the queue that have become too large while they waited.
@@ -47,9 +55,9 @@ impl Peer {
         while self.queue.next_bytes(now).is_some_and(|bytes| bytes > self.max_packet_bytes())
             && let Some(packet) = self.queue.pop(now)
         {
-            if let Ok(inner) = Inner::parse(&packet) {
-                self.take_too_large(now, &packet, &inner, ctx);
-            }
+            let inner = Inner::parse(&packet).ok();
+            let message = inner.and_then(|inner| self.take_too_large(now, &packet, &inner, ctx));
+            message.into_iter().for_each(|message| ctx.deliveries.push(message));
             self.queue.recycle(packet);
         }
     }
