@@ -69,7 +69,7 @@ results: ## Make the tables of the documents anew from the rows in docs/rows
 	cargo run --locked -p overheard-lab -- results .
 
 reference: ## Make docs/reference and the sizes in docs/operations.md anew from the code
-	OVERHEARD_DRAW=1 cargo test --locked --workspace --test documents --test trace -- reference:: sizes::
+	OVERHEARD_DRAW=1 cargo test --locked --workspace --test documents --test trace -- reference:: sizes:: frames::
 
 pictures: ## Draw docs/pictures/*.svg again from the .dot and .cast files beside them
 	@scripts/setup.sh pictures

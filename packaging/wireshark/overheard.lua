@@ -10,18 +10,52 @@ local overheard = Proto("overheard", "Overheard")
 
 local KINDS = { [0] = "sealed", [1] = "initiation", [2] = "response", [3] = "reset", [4] = "group",
     [5] = "initiation with a cookie", [6] = "challenge" }
+-- made: BEGIN frame types
+
 local FRAMES = {
-    [0] = "padding", "packet", "reduced (compact)", "reduced (paper)", "receipt", "request", "reply", "ping", "pong",
-    "flushed", "close", "again: packet", "again: reduced", "store: packet", "store: reduced", "short", "again: short",
-    "store: short", "probe", "lane", "head", "tail", "shared", "membership", "joined", "heard", "chunk request",
-    "chunk reply", "coded", "notice", "neighbour", "associated", "other group", "heard of other",
-    "natives", "reduced (hashed)",
+    [0] = "padding",
+    [1] = "packet",
+    [2] = "reduced",
+    [3] = "reduced, paper's form",
+    [4] = "receipt",
+    [5] = "request",
+    [6] = "reply",
+    [7] = "ping",
+    [8] = "pong",
+    [9] = "flushed",
+    [10] = "close",
+    [11] = "again: packet",
+    [12] = "again: reduced",
+    [13] = "store: packet",
+    [14] = "store: reduced",
+    [15] = "short",
+    [16] = "again: short",
+    [17] = "store: short",
+    [18] = "probe",
+    [19] = "lane",
+    [20] = "head",
+    [21] = "tail",
+    [22] = "shared",
+    [23] = "membership",
+    [24] = "joined",
+    [25] = "heard",
+    [26] = "chunk request",
+    [27] = "chunk reply",
+    [28] = "coded",
+    [29] = "notice",
+    [30] = "neighbour",
+    [31] = "associated",
+    [32] = "other group",
+    [33] = "heard of other",
+    [34] = "natives",
+    [35] = "reduced, hashed",
 }
--- What a receipt says of sequences.
-local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }
 -- Frames that take a link sequence, and those that name an earlier one.
 local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }
 local NAMES = { [6] = true, [11] = true, [12] = true, [13] = true, [14] = true, [16] = true, [17] = true }
+-- made: END frame types
+-- What a receipt says of sequences.
+local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }
 local RECEIPT, REQUEST, COMPACT, SHORT, SHARED, PACKET = 4, 5, 2, 15, 22, 1
 local GROUP = 4
 

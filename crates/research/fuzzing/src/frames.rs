@@ -31,6 +31,7 @@ pub fn check(bytes: &[u8]) -> bool {
 }
 
 fn check_body(frame: &Frame<'_>) {
+    let is_well_formed = frame.frame_type.map(|frame_type| wire::body::check(frame_type, frame.body).is_ok());
     match frame.frame_type {
         Some(FrameType::Receipt) => drop(receipt::check(frame.body)),
         Some(FrameType::Request) => drop(request::check(frame.body)),
@@ -65,7 +66,7 @@ fn check_body(frame: &Frame<'_>) {
                 assert!(heard.back().all(|back| back < 8 * MAX_HEARD_BYTES as u64));
             }
         }
-        Some(FrameType::Joined) => drop(Joined::parse(frame.body)),
+        Some(FrameType::Joined) => assert_eq!(Some(Joined::parse(frame.body).is_ok()), is_well_formed),
         Some(FrameType::OtherGroup) => {
             if let Ok(group) = OtherGroup::parse(frame.body) {
                 let mut out = Vec::new();

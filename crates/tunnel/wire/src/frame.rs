@@ -11,6 +11,11 @@
 //! usual datagram with a single packet does. A frame of a type that is not known is passed over, so that a
 //! newer node can say more to one that understands.
 
+mod types;
+
+pub(crate) use types::with_frame_types;
+pub use types::{Class, FrameType};
+
 use crate::number::{from_u24, to_u24};
 use crate::{Malformed, take, take_array, varint};
 
@@ -23,170 +28,6 @@ pub const PACKET_MAC_BYTES: usize = 8;
 pub const MAX_LENGTH_BYTES: usize = 3;
 
 const TO_THE_END: u8 = 0x80;
-
-/// The types of frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum FrameType {
-    /// Nothing: fills a datagram to a size.
-    Padding = 0,
-    /// An IP packet as it is. Takes a link sequence.
-    Packet = 1,
-    /// A reduced IP packet with a compact shim. Takes a link sequence.
-    ReducedCompact = 2,
-    /// A reduced IP packet with the byte-caching paper's 14-byte fields. Reserved for experiments: other
-    /// nodes cannot read it. Takes a link sequence.
-    ReducedPaper = 3,
-    /// Receipt of the other end: [`crate::receipt::Receipt`].
-    Receipt = 4,
-    /// Packets asked for again: [`crate::request::Request`].
-    Request = 5,
-    /// An IP packet sent before, as it was: its link sequence (24 bits), then its bytes. It takes no link
-    /// sequence of its own.
-    Reply = 6,
-    /// Asks for a [`FrameType::Pong`] with the same 8 bytes.
-    Ping = 7,
-    /// Answers a ping.
-    Pong = 8,
-    /// The receiver's store was lost: its new generation (8 bits).
-    Flushed = 9,
-    /// The peer is going away; its session ends.
-    Close = 10,
-    /// A [`FrameType::Packet`] sent before and lost: its link sequence (24 bits), then its body. This and the
-    /// next three take no link sequence of their own.
-    AgainPacket = 11,
-    /// A [`FrameType::ReducedCompact`] sent before and lost: its link sequence (24 bits), then its body.
-    AgainReduced = 12,
-    /// As [`FrameType::AgainPacket`], for the receiver's store only: it was lost to congestion, which the end
-    /// hosts must hear of.
-    StorePacket = 13,
-    /// As [`FrameType::AgainReduced`], for the store only.
-    StoreReduced = 14,
-    /// An IP packet whose header or literals were made shorter, reduced or not. Takes a link sequence.
-    Short = 15,
-    /// A [`FrameType::Short`] sent before and lost: its link sequence (24 bits), then its body.
-    AgainShort = 16,
-    /// As [`FrameType::AgainShort`], for the store only.
-    StoreShort = 17,
-    /// Asks for a [`FrameType::Pong`] with its first 8 bytes. The following bytes fill a datagram to a size
-    /// that is tried on the path (RFC 8899). It is the first frame of its unit, and such a unit takes no link
-    /// sequence: its loss is no loss of a packet.
-    Probe = 18,
-    /// The sender's lane (8 bits), from 1; absent for the first lane. It is the first frame of its unit. By
-    /// it a receiver distinguishes a peer with several ports from a peer that moved.
-    Lane = 19,
-    /// The front of a packet's frame that did not fit as a whole: that frame's type (8 bits), then as much of
-    /// its body as fills the unit. Takes the packet's link sequence; [`FrameType::Tail`] follows in the next
-    /// unit.
-    Head = 20,
-    /// The rest of the frame whose [`FrameType::Head`] closed the unit before. It takes no link sequence: the
-    /// packet's is the one before the unit's first.
-    Tail = 21,
-    /// A packet's frame of which chunks that its receiver has were removed: [`crate::group::Shared`]. Takes a
-    /// link sequence. It stands in units under a group's key only.
-    Shared = 22,
-    /// Makes the receiver a member of the sender's group: [`crate::group::Membership`].
-    Membership = 23,
-    /// The sender is a member now: [`crate::group::Joined`].
-    Joined = 24,
-    /// Numbers of overheard packets that were sent to others of the sender's group: [`crate::group::Heard`].
-    Heard = 25,
-    /// Chunks that the sender lacks: [`crate::chunk_request`].
-    ChunkRequest = 26,
-    /// Chunks that were asked for: the number (24 bits) under which they are sent, then a
-    /// [`crate::chunk_reply`]. It stands in units under a group's key only.
-    ChunkReply = 27,
-    /// A TCP segment that was lost, combined with others: [`crate::coded`]. It takes no link sequence.
-    Coded = 28,
-    /// Stretches of a TCP flow that the hop lost on their way to the sender of this: [`crate::notice`].
-    Notice = 29,
-    /// A message between gateways of one operator: [`crate::neighbours::Message`].
-    Neighbour = 30,
-    /// Whether the sender, which knows several gateways, is associated with the receiver: 0 if with another
-    /// one, otherwise which of its associations this is, counted from 1 to 255 and again from 1 (8 bits). A
-    /// new one begins with an empty cache.
-    Associated = 31,
-    /// The group of another gateway, which the receiver may overhear: [`crate::group::OtherGroup`].
-    OtherGroup = 32,
-    /// Numbers of overheard packets of another gateway's group: [`crate::group::HeardOfOther`].
-    HeardOfOther = 33,
-    /// Natives for several members as one XOR: [`crate::natives`]. It is all of a group's unit, and its
-    /// members take their link sequences from it.
-    Natives = 34,
-    /// A reduced IP packet with chunks named by their SHA-1. Reserved for experiments: other nodes cannot
-    /// read it. Takes a link sequence.
-    ReducedHashed = 35,
-}
-
-impl FrameType {
-    /// The type with this number, if it is known.
-    #[must_use]
-    pub fn from_number(number: u8) -> Option<Self> {
-        use FrameType::*;
-        const TYPES: [FrameType; 36] = [
-            Padding,
-            Packet,
-            ReducedCompact,
-            ReducedPaper,
-            Receipt,
-            Request,
-            Reply,
-            Ping,
-            Pong,
-            Flushed,
-            Close,
-            AgainPacket,
-            AgainReduced,
-            StorePacket,
-            StoreReduced,
-            Short,
-            AgainShort,
-            StoreShort,
-            Probe,
-            Lane,
-            Head,
-            Tail,
-            Shared,
-            Membership,
-            Joined,
-            Heard,
-            ChunkRequest,
-            ChunkReply,
-            Coded,
-            Notice,
-            Neighbour,
-            Associated,
-            OtherGroup,
-            HeardOfOther,
-            Natives,
-            ReducedHashed,
-        ];
-        TYPES.get(usize::from(number)).copied()
-    }
-
-    /// Whether a frame of this type is spoken in the plain tunnel ([`crate::unit::PLAIN`]). What these mean
-    /// never changes.
-    #[must_use]
-    pub fn is_plain(self) -> bool {
-        use FrameType::*;
-        matches!(self, Padding | Packet | Ping | Pong | Close | Probe)
-    }
-
-    /// Whether a frame of this type holds a packet that was sent before, behind the packet's link sequence.
-    #[must_use]
-    pub fn is_again(self) -> bool {
-        use FrameType::*;
-        matches!(self, AgainPacket | AgainReduced | AgainShort | StorePacket | StoreReduced | StoreShort)
-    }
-
-    /// Whether a frame of this type is a packet that is sent for the first time, whole. It takes a link
-    /// sequence, as does a [`FrameType::Head`].
-    #[must_use]
-    pub fn is_packet(self) -> bool {
-        use FrameType::*;
-        matches!(self, Packet | ReducedCompact | ReducedPaper | ReducedHashed | Short | Shared)
-    }
-}
 
 /// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -338,7 +179,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_round_trip(
-            bodies in proptest::collection::vec((0u8..29, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
+            bodies in proptest::collection::vec((0..FrameType::ALL.len() as u8, proptest::collection::vec(any::<u8>(), 0..200)), 0..6),
             last in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut out = Vec::new();

@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod body;
 pub mod challenge;
 pub mod chunk_reply;
 pub mod chunk_request;

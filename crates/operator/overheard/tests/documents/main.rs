@@ -6,6 +6,7 @@ mod support;
 mod commands;
 mod configuration;
 mod defaults;
+mod frames;
 mod guides;
 mod links;
 mod pictures;

@@ -67,14 +67,19 @@ pub fn configuration(chapter: usize) -> Configuration {
 /// Compares a block of a page with what the code makes of it, or writes it. Two comments enclose the block:
 /// `<!-- made: BEGIN name -->` and `<!-- made: END -->`.
 pub fn hold_block(page: &str, name: &str, made: &str) {
+    hold_between(page, (&format!("<!-- made: BEGIN {name} -->"), "<!-- made: END -->"), made);
+}
+
+/// The same for a block between two other lines.
+pub fn hold_between(page: &str, (begin, end): (&str, &str), made: &str) {
     // blocks of one page are written one after the other
     static WRITES: Mutex<()> = Mutex::new(());
     let _alone = WRITES.lock().unwrap_or_else(PoisonError::into_inner);
     let text = read(page);
-    let begin = format!("<!-- made: BEGIN {name} -->\n");
-    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page} has no block {name}"));
-    let (_, behind) = rest.split_once("<!-- made: END -->").expect("the block ends");
-    hold(page, &format!("{before}{begin}\n{made}\n<!-- made: END -->{behind}"));
+    let begin = format!("{begin}\n");
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page} has no line {begin}"));
+    let (_, behind) = rest.split_once(end).expect("the block ends");
+    hold(page, &format!("{before}{begin}\n{made}\n{end}{behind}"));
 }
 
 /// Compares a page with the generated one, or writes it.

@@ -163,25 +163,8 @@ impl Peer {
             | FrameType::OtherGroup
             | FrameType::HeardOfOther => self.take_group_control(now, frame_type, body, ctx),
             FrameType::Padding | FrameType::Probe | FrameType::Lane => true,
-            FrameType::Packet
-            | FrameType::ReducedCompact
-            | FrameType::ReducedPaper
-            | FrameType::ReducedHashed
-            | FrameType::Reply
-            | FrameType::AgainPacket
-            | FrameType::AgainReduced
-            | FrameType::StorePacket
-            | FrameType::StoreReduced
-            | FrameType::Short
-            | FrameType::AgainShort
-            | FrameType::StoreShort
-            | FrameType::Head
-            | FrameType::Tail
-            | FrameType::Shared
-            | FrameType::ChunkReply
-            | FrameType::Coded
-            | FrameType::Natives
-            | FrameType::Notice => false,
+            // packets, and what brings them again, are no control
+            _ => false,
         }
     }
 }

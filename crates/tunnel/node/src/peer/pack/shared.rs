@@ -404,7 +404,7 @@ fn learn(
     let mut next = u64::from(first);
     let frames = Frames::new(plaintext).map(|frame| {
         let Ok(Frame { frame_type: Some(frame_type), body }) = frame else { return frame.is_ok() };
-        next += u64::from(frame_type.is_packet() || frame_type == FrameType::Head);
+        next += u64::from(frame_type.takes_sequence());
         match frame_type {
             FrameType::Shared => learn_packet(listener, now, key_id, body, &mut hear),
             FrameType::Head => listener.pieces.keep(at(next), body),
