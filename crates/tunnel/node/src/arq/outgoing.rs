@@ -2,9 +2,8 @@
 
 use super::Arq;
 use super::receipts::Fate;
-use super::sender::{Retransmission, Sender};
+use super::sender::{Copy, Retransmission, Sender};
 use std::time::Duration;
-use wire::frame::FrameType;
 use wire::receipt::Receipt;
 use wire::request::Request;
 
@@ -34,18 +33,11 @@ impl Arq {
         self.sender.is_some() && self.srtt().is_some()
     }
 
-    /// Keeps a packet of this traffic class that leaves now in a frame of `session`, if losses are repaired.
-    pub fn keep(
-        &mut self,
-        now: Duration,
-        sequence: u64,
-        frame: (u32, FrameType, &[u8]),
-        class: u8,
-        references: &[u64],
-    ) {
+    /// Keeps a packet of this traffic class that leaves now, if losses are repaired.
+    pub fn keep(&mut self, now: Duration, sequence: u64, copy: Copy<'_>, class: u8, references: &[u64]) {
         let repairs = self.repairs_losses();
         let Some(sender) = self.sender.as_mut().filter(|_| repairs) else { return };
-        sender.keep(now, sequence, frame, class);
+        sender.keep(now, sequence, copy, class);
         references.iter().for_each(|&sequence| sender.refers_to(sequence));
     }
 

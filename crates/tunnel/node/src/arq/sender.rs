@@ -27,7 +27,7 @@ use wire::frame::FrameType;
 /// The most packets kept: as many as the accounts of both ends reach back.
 const MAX_PACKETS: usize = HISTORY;
 /// The most bytes kept.
-const MAX_BYTES: usize = 16 << 20;
+pub const MAX_BYTES: usize = 16 << 20;
 /// How often one packet is sent again.
 const MAX_TRIES: u8 = 10;
 /// For how long a packet is kept, at least: longer than the receiver waits for it.
@@ -48,7 +48,10 @@ struct Kept {
     session: u32,
     /// Its type when it left; `None` after its confirmation or its giving up.
     frame_type: Option<FrameType>,
+    /// The frame's body. Empty if the packet is sent again as it was.
     body: Vec<u8>,
+    /// Bytes of the body or of the packet.
+    bytes: usize,
     /// The packet's traffic class.
     class: u8,
     tries: u8,
@@ -77,14 +80,23 @@ pub struct Retransmission<'a> {
     pub frame_type: FrameType,
     /// The session whose MAC proves the body, by our id.
     pub session: u32,
-    /// The frame's body.
-    pub body: &'a [u8],
+    /// The frame's body; `None` if the packet is sent as it was.
+    pub body: Option<&'a [u8]>,
     /// The packet's traffic class.
     pub class: u8,
     /// Whether the end hosts are not to have it.
     pub store_only: bool,
     /// Whether it had better depend on nothing.
     pub as_it_was: bool,
+}
+
+/// The form in which a packet is kept.
+#[derive(Debug, Clone, Copy)]
+pub enum Copy<'a> {
+    /// Its frame: the session whose MAC proves the body, the type, and the body.
+    Frame(u32, FrameType, &'a [u8]),
+    /// None: another store has the packet of so many bytes, and it is sent again as it was.
+    Elsewhere(usize),
 }
 
 /// Kept packets, and the retransmissions among them.
@@ -104,18 +116,16 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Keeps a packet of this traffic class that leaves now in a frame of `session`.
-    pub fn keep(
-        &mut self,
-        now: Duration,
-        sequence: u64,
-        (session, frame_type, body): (u32, FrameType, &[u8]),
-        class: u8,
-    ) {
+    /// Keeps a packet of this traffic class that leaves now.
+    pub fn keep(&mut self, now: Duration, sequence: u64, copy: Copy<'_>, class: u8) {
+        let (session, frame_type, body, bytes) = match copy {
+            Copy::Frame(session, frame_type, body) => (session, frame_type, body, body.len()),
+            Copy::Elsewhere(bytes) => (0, FrameType::Packet, &[][..], bytes),
+        };
         let keep = self.keep.max(KEEP);
         while self.kept.front().is_some_and(|kept| kept.left_at + keep < now)
             || self.kept.len() >= MAX_PACKETS
-            || self.bytes + body.len() > MAX_BYTES && !self.kept.is_empty()
+            || self.bytes + bytes > MAX_BYTES && !self.kept.is_empty()
         {
             self.drop_front();
         }
@@ -123,12 +133,13 @@ impl Sender {
         kept.body.clear();
         kept.body.extend_from_slice(body);
         kept.refers_to.clear();
-        self.bytes += body.len();
+        self.bytes += bytes;
         self.kept.push_back(Kept {
             sequence,
             left_at: now,
             session,
             frame_type: Some(frame_type),
+            bytes,
             class,
             tries: 0,
             parked: false,
@@ -144,7 +155,7 @@ impl Sender {
     fn drop_front(&mut self) {
         if let Some(kept) = self.kept.pop_front() {
             if kept.frame_type.is_some() {
-                self.bytes -= kept.body.len();
+                self.bytes -= kept.bytes;
                 if kept.referred {
                     self.given_up.insert(kept.sequence);
                 }
@@ -167,7 +178,7 @@ impl Sender {
     fn forget_at(&mut self, at: usize) {
         let kept = &mut self.kept[at];
         kept.frame_type = None;
-        self.bytes -= kept.body.len();
+        self.bytes -= kept.bytes;
         while self.kept.front().is_some_and(|kept| kept.frame_type.is_none()) {
             self.drop_front();
         }
@@ -275,7 +286,7 @@ impl Sender {
             sequence: kept.sequence,
             frame_type: kept.frame_type?,
             session: kept.session,
-            body: &kept.body,
+            body: (!kept.body.is_empty()).then_some(&kept.body),
             class: kept.class,
             store_only: kept.congested,
             as_it_was: kept.tries > 0 || kept.doubted,

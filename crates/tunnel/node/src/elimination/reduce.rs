@@ -226,6 +226,12 @@ impl Reduce {
         }
     }
 
+    /// Whether every packet is remembered until so many bytes were sent after it.
+    #[must_use]
+    pub fn remembers(&self, bytes: usize) -> bool {
+        self.encoder.is_some() && self.parameters.as_ref().is_some_and(|it| it.store_bytes >= bytes)
+    }
+
     /// A packet as it was sent, while it is remembered.
     #[must_use]
     pub fn original(&self, sequence: u64) -> Option<&[u8]> {

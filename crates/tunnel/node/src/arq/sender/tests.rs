@@ -17,11 +17,11 @@ fn again(sender: &mut Sender) -> Vec<(u64, bool)> {
 #[test]
 fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
     let mut sender = Sender::default();
-    sender.keep(MS, 1, (1, FrameType::Packet, b"one"), 0);
-    sender.keep(MS, 2, (1, FrameType::ReducedCompact, b"two"), 0);
+    sender.keep(MS, 1, Copy::Frame(1, FrameType::Packet, b"one"), 0);
+    sender.keep(MS, 2, Copy::Frame(1, FrameType::ReducedCompact, b"two"), 0);
     sender.refers_to(1);
-    sender.keep(MS, 3, (1, FrameType::ReducedCompact, b"three"), 0);
-    sender.keep(MS, 4, (1, FrameType::ReducedCompact, b"four"), 0);
+    sender.keep(MS, 3, Copy::Frame(1, FrameType::ReducedCompact, b"three"), 0);
+    sender.keep(MS, 4, Copy::Frame(1, FrameType::ReducedCompact, b"four"), 0);
     sender.refers_to(3);
     for _ in 0..MAX_TRIES {
         sender.missing(1, false);
@@ -47,7 +47,7 @@ fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
 #[test]
 fn what_congestion_lost_is_sent_again_only_where_something_refers_to_it() {
     let mut sender = Sender::default();
-    (1..=4).for_each(|sequence| sender.keep(MS, sequence, (1, FrameType::Packet, b"packet"), 0));
+    (1..=4).for_each(|sequence| sender.keep(MS, sequence, Copy::Frame(1, FrameType::Packet, b"packet"), 0));
     sender.refers_to(2);
     sender.missing(1, true);
     sender.missing(2, true);
@@ -60,7 +60,7 @@ fn what_congestion_lost_is_sent_again_only_where_something_refers_to_it() {
 #[test]
 fn the_tail_is_probed_ever_more_slowly_and_then_given_up() {
     let mut sender = Sender::default();
-    sender.keep(MS, 7, (1, FrameType::Packet, b"tail"), 0);
+    sender.keep(MS, 7, Copy::Frame(1, FrameType::Packet, b"tail"), 0);
     sender.rearm(Duration::ZERO, 10 * MS);
     let mut at = Duration::ZERO;
     let mut probes = 0;
@@ -88,7 +88,7 @@ proptest! {
             let some = next.saturating_sub(back);
             match step {
                 0 | 1 => {
-                    sender.keep(MS, next, (1, FrameType::Packet, &vec![0; length]), 0);
+                    sender.keep(MS, next, Copy::Frame(1, FrameType::Packet, &vec![0; length]), 0);
                     next += 1;
                 }
                 2 => {
@@ -119,4 +119,17 @@ proptest! {
             prop_assert!(sender.waiting.len() <= MAX_PACKETS + 64);
         }
     }
+}
+
+#[test]
+fn a_packet_that_is_kept_elsewhere_counts_and_has_no_body() {
+    let mut sender = Sender::default();
+    sender.keep(MS, 1, Copy::Elsewhere(1400), 0);
+    assert_eq!(sender.bytes, 1400);
+    sender.missing(1, false);
+    sender.schedule();
+    let again = sender.next_retransmission().expect("it is lost");
+    assert_eq!((again.frame_type, again.body), (FrameType::Packet, None));
+    sender.confirmed(1, false);
+    assert_eq!(sender.bytes, 0);
 }

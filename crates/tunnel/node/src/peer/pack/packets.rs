@@ -2,6 +2,7 @@
 
 use super::{AROUND_FRAMES, shared};
 use crate::arq::nack::{Arrival, Recipient};
+use crate::arq::sender::{self, Copy};
 use crate::context::Context;
 use crate::elimination::reduce::{NotRestored, Written};
 use crate::event::{Event, Outcome, SentPacket};
@@ -19,6 +20,8 @@ use wire::unit::TAG_BYTES;
 /// Room that a datagram must have beside a packet that is alone in it, for another to be cut: what does not
 /// shrink travels one by one.
 const LEAST_ROOM_TO_CUT: usize = 64;
+/// A copy of a frame is kept that is by one of so many parts shorter than its packet.
+const COPY_IN: usize = 8;
 /// Room in which a piece of a packet stands, in a datagram that others share already.
 const LEAST_ROOM_FOR_A_PIECE: usize = 4;
 
@@ -77,6 +80,12 @@ impl PacketBuilder<'_> {
     pub fn has_room_to_cut(&self, out: &[u8]) -> bool {
         out.len() + LEAST_ROOM_TO_CUT <= self.limit
     }
+}
+
+/// Whether a frame is so much shorter than its packet that it is kept for its retransmission. The packet
+/// itself is in the encoder's store.
+fn is_worth_a_copy(written: &Written) -> bool {
+    written.frame_bytes * COPY_IN < written.packet_bytes * (COPY_IN - 1)
 }
 
 /// Makes a datagram that has no room for a piece of a packet as long as one that had, if there is room to say
@@ -178,9 +187,13 @@ impl Peer {
             if let Some(coding) = ctx.coding.as_mut().filter(|_| link.roles.tells_of_natives()) {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
-            let frame = (builder.session, written.frame_type, &out[start + 1..]);
             let references = if written.reduced { link.reduce.references() } else { &[] };
-            link.arq.keep(now, sequence, frame, inner.traffic_class, references);
+            let is_kept_whole = !is_worth_a_copy(&written) && link.reduce.remembers(sender::MAX_BYTES);
+            let copy = match is_kept_whole {
+                true => Copy::Elsewhere(written.packet_bytes),
+                false => Copy::Frame(builder.session, written.frame_type, &out[start + 1..]),
+            };
+            link.arq.keep(now, sequence, copy, inner.traffic_class, references);
             if builder.is_shared
                 && let (Some(member), Some(sharing)) = (link.roles.member_mut(), ctx.sharing.as_mut())
             {

@@ -63,10 +63,13 @@ impl Peer {
         let Some(Link { arq, reduce, roles, .. }) = &mut self.link else { return false };
         while let Some(again) = arq.next_retransmission() {
             // the frame's MAC may be the earlier session's
-            let goes_whole = again.as_it_was || again.session != builder.session;
+            let goes_whole = again.as_it_was || again.body.is_none() || again.session != builder.session;
             let original = reduce.original(again.sequence).filter(|_| goes_whole);
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
-            let body = original.unwrap_or(again.body);
+            let Some(body) = original.or(again.body) else {
+                arq.skip_retransmission(); // the store has lost it
+                continue;
+            };
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
             if body.len() + AROUND_PACKET + builder.lane_bytes > limit + TAG_BYTES {
                 arq.skip_retransmission(); // the path has become too narrow for it: as good as lost
