@@ -38,15 +38,17 @@ pub enum Sent {
     },
 }
 
-/// The row in preparation or transmission, and the datagram after it.
+/// The row in preparation or transmission, and the datagram after it. Each datagram keeps the buffer in which
+/// the node wrote it, and the kernel gathers them.
 #[derive(Default)]
 pub struct Outbox {
-    row: Vec<u8>,
-    row_envelope: Option<Envelope>,
-    segment_bytes: usize,
+    /// Buffers of datagrams, of which the first `count` are in the row. The one behind them may have the
+    /// datagram that begins the next row.
+    datagrams: Vec<Vec<u8>>,
     count: usize,
+    row_envelope: Option<Envelope>,
+    row_bytes: usize,
     closed: bool,
-    next: Vec<u8>,
     next_envelope: Option<Envelope>,
 }
 
@@ -62,44 +64,53 @@ impl Outbox {
         loop {
             self.fill(ports.segments().min(ROW_DATAGRAMS), &mut produce);
             let Some(envelope) = self.row_envelope else { return Ok(Sent::All) };
-            match ports.send(envelope.source_port, envelope.to, envelope.class, &self.row, self.segment_bytes)
+            match ports.send(envelope.source_port, envelope.to, envelope.class, &self.datagrams[..self.count])
             {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Ok(Sent::Blocked { source_port: envelope.source_port });
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if self.count > 1 => self.send_singly(ports, envelope, counters, &error),
-                result => note(result, counters, self.row.len(), envelope.to),
+                result => note(result, counters, self.row_bytes, envelope.to),
             }
             self.row_envelope = None;
+            // what waits begins the next row
+            if self.count < self.datagrams.len() {
+                self.datagrams.swap(0, self.count);
+            }
+            self.count = 0;
         }
     }
 
     /// Extends the row as far as possible.
     fn fill(&mut self, most: usize, produce: &mut impl FnMut(&mut Vec<u8>) -> Option<Envelope>) {
         while self.row_envelope.is_none() || (self.count < most && !self.closed) {
+            if self.datagrams.len() == self.count {
+                self.datagrams.push(Vec::new());
+            }
+            let next = &mut self.datagrams[self.count];
             if self.next_envelope.is_none() {
-                self.next.clear();
-                self.next_envelope = produce(&mut self.next);
+                next.clear();
+                self.next_envelope = produce(next);
             }
             let Some(envelope) = self.next_envelope else { return };
+            let next_bytes = self.datagrams[self.count].len();
+            let segment_bytes = self.datagrams[0].len();
             if self.row_envelope.is_none() {
-                self.row.clear();
                 self.row_envelope = Some(envelope);
-                self.segment_bytes = self.next.len();
-                self.count = 0;
+                self.row_bytes = 0;
                 self.closed = false;
             } else if Some(envelope) != self.row_envelope
-                || self.next.len() > self.segment_bytes
-                || self.row.len() + self.next.len() > ROW_BYTES
+                || next_bytes > segment_bytes
+                || self.row_bytes + next_bytes > ROW_BYTES
             {
                 self.closed = true;
                 return;
             }
-            self.row.extend_from_slice(&self.next);
+            self.row_bytes += next_bytes;
             self.count += 1;
             // Only the last datagram may be shorter.
-            self.closed = self.next.len() < self.segment_bytes;
+            self.closed = next_bytes < segment_bytes;
             self.next_envelope = None;
         }
     }
@@ -107,9 +118,9 @@ impl Outbox {
     /// Sends a row's datagrams one by one, because a device may refuse a row.
     fn send_singly(&self, ports: &mut Ports, envelope: Envelope, counters: &mut Counters, error: &io::Error) {
         tracing::debug!("{} datagrams go one by one: {error}", self.count);
-        for datagram in self.row.chunks(self.segment_bytes.max(1)) {
-            let result =
-                ports.send(envelope.source_port, envelope.to, envelope.class, datagram, datagram.len());
+        for datagram in &self.datagrams[..self.count] {
+            let alone = std::slice::from_ref(datagram);
+            let result = ports.send(envelope.source_port, envelope.to, envelope.class, alone);
             note(result, counters, datagram.len(), envelope.to);
         }
     }

@@ -80,11 +80,10 @@ impl Ports {
         port: usize,
         to: SocketAddr,
         class: u8,
-        row: &[u8],
-        segment_bytes: usize,
+        row: &[impl AsRef<[u8]>],
     ) -> io::Result<()> {
         let port = if port < self.sockets.len() { port } else { 0 };
-        self.sockets[port].send(to, class, row, segment_bytes)
+        self.sockets[port].send(to, class, row)
     }
 }
 
@@ -99,7 +98,7 @@ mod tests {
         assert_eq!(last, first + 3);
         let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         for port in 0..4 {
-            ports.send(port, peer.local_addr().unwrap(), 0, b"from", 100).unwrap();
+            ports.send(port, peer.local_addr().unwrap(), 0, &[b"from"]).unwrap();
             let (_, from) = peer.recv_from(&mut [0; 10]).unwrap();
             assert_eq!(usize::from(from.port() - first), port);
         }

@@ -1,17 +1,19 @@
 //! The UDP socket: both families on one port, unfragmented, in batches. It sets the traffic class and reads
 //! the ECN bits.
 //!
-//! quinn-udp sets only the ECN bits, with DSCP 0. A datagram with a DSCP takes a separate system call that
-//! sets the whole octet.
+//! quinn-udp receives. It would set only the ECN bits of what it sends, with DSCP 0, and send from one buffer.
+//! Datagrams leave by a system call of our own, which sets the whole octet and gathers several buffers.
 
 use crate::Error;
+use nix::errno::Errno;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
-use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most rows of datagrams received in one system call.
 const BATCH: usize = 16;
@@ -23,8 +25,8 @@ const RECEIVE_BUFFER_BYTES: usize = 2 << 20;
 /// them to later confirmations.
 const SEND_BUFFER_BYTES: usize = 64 << 10;
 
-/// The DSCP bits of a traffic class (RFC 2474).
-const DSCP: u8 = 0xfc;
+/// The most datagrams that one system call sends.
+const MOST_DATAGRAMS: usize = 64;
 
 /// One datagram that arrived.
 pub struct Received<'a> {
@@ -40,6 +42,8 @@ pub struct Received<'a> {
 pub struct Udp {
     socket: Arc<UdpSocket>,
     state: Arc<UdpSocketState>,
+    /// The kernel or the device has refused a row of datagrams.
+    refuses_rows: Arc<AtomicBool>,
     local: SocketAddr,
     buffer: Vec<u8>,
 }
@@ -76,7 +80,8 @@ impl Udp {
             Ok((state, socket.local_addr()?))
         };
         let (state, local) = set_up(&socket).map_err(|source| Error::Socket { address, source })?;
-        Ok(Udp { socket: socket.into(), state: state.into(), local, buffer: vec![0; BATCH * ROW_BYTES] })
+        let (socket, state, refuses_rows) = (socket.into(), state.into(), Arc::default());
+        Ok(Udp { socket, state, refuses_rows, local, buffer: vec![0; BATCH * ROW_BYTES] })
     }
 
     /// The same socket with its own buffer, for another thread.
@@ -85,6 +90,7 @@ impl Udp {
         Udp {
             socket: Arc::clone(&self.socket),
             state: Arc::clone(&self.state),
+            refuses_rows: Arc::clone(&self.refuses_rows),
             local: self.local,
             buffer: vec![0; self.buffer.len()],
         }
@@ -99,7 +105,10 @@ impl Udp {
     /// The most equal-sized datagrams in one sending system call.
     #[must_use]
     pub fn segments(&self) -> usize {
-        self.state.max_gso_segments()
+        match self.refuses_rows.load(Ordering::Relaxed) {
+            true => 1,
+            false => self.state.max_gso_segments().min(MOST_DATAGRAMS),
+        }
     }
 
     /// Passes received datagrams to `each`, at most one system call's. Returns `false` if there was none.
@@ -124,44 +133,36 @@ impl Udp {
         Ok(true)
     }
 
-    /// Sends `row` to `to`: one datagram, or several of `segment_bytes` each (the last may be shorter), with
-    /// this outer traffic class.
-    pub fn send(&mut self, to: SocketAddr, class: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
-        let destination = match (self.local, to.ip()) {
+    /// Sends a row of datagrams to `to` with this outer traffic class. All have the length of the first, and
+    /// the last may be shorter.
+    pub fn send(&mut self, to: SocketAddr, class: u8, row: &[impl AsRef<[u8]>]) -> io::Result<()> {
+        let to = match (self.local, to.ip()) {
             (SocketAddr::V6(_), IpAddr::V4(ip)) => {
                 SocketAddrV6::new(ip.to_ipv6_mapped(), to.port(), 0, 0).into()
             }
             _ => to,
         };
-        if class & DSCP != 0 {
-            return self.send_with_dscp(destination, class, row, segment_bytes);
-        }
-        let transmit = Transmit {
-            destination,
-            ecn: EcnCodepoint::from_bits(class),
-            contents: row,
-            segment_size: (row.len() > segment_bytes).then_some(segment_bytes),
-            src_ip: None,
-        };
-        self.state.try_send(UdpSockRef::from(&*self.socket), &transmit)
-    }
-}
-
-impl Udp {
-    /// As [`Udp::send`]; `to` has the socket's family.
-    fn send_with_dscp(&self, to: SocketAddr, class: u8, row: &[u8], segment_bytes: usize) -> io::Result<()> {
-        let segment = u16::try_from(segment_bytes).unwrap_or(u16::MAX);
+        let mut slices = [IoSlice::new(&[]); MOST_DATAGRAMS];
+        let slices = slices.get_mut(..row.len()).ok_or(io::ErrorKind::InvalidInput)?;
+        slices.iter_mut().zip(row).for_each(|(slice, datagram)| *slice = IoSlice::new(datagram.as_ref()));
+        let segment =
+            row.first().and_then(|first| u16::try_from(first.as_ref().len()).ok()).unwrap_or(u16::MAX);
         let class_v6 = i32::from(class);
         // For an IPv4-mapped IPv6 address the kernel takes IPv4's option.
         let octet = match canonical(to) {
             SocketAddr::V4(_) => ControlMessage::Ipv4Tos(&class),
             SocketAddr::V6(_) => ControlMessage::Ipv6TClass(&class_v6),
         };
-        let both = [octet, ControlMessage::UdpGsoSegments(&segment)];
-        let messages = if row.len() > segment_bytes { &both[..] } else { &both[..1] };
-        let (fd, row) = (self.socket.as_raw_fd(), [IoSlice::new(row)]);
-        sendmsg(fd, &row, messages, MsgFlags::empty(), Some(&SockaddrStorage::from(to)))?;
-        Ok(())
+        let both = [ControlMessage::UdpGsoSegments(&segment), octet];
+        let messages = &both[usize::from(row.len() < 2)..2 - usize::from(class == 0)];
+        let to = SockaddrStorage::from(to);
+        let sent = sendmsg(self.socket.as_raw_fd(), slices, messages, MsgFlags::empty(), Some(&to));
+        sent.map(drop).map_err(|errno| {
+            if row.len() > 1 && matches!(errno, Errno::EIO | Errno::EINVAL) {
+                self.refuses_rows.store(true, Ordering::Relaxed);
+            }
+            errno.into()
+        })
     }
 }
 
@@ -217,9 +218,9 @@ mod tests {
         let mut both = Udp::bind("[::]:0".parse().unwrap()).unwrap();
         for v6 in [false, true] {
             let mut peer = Udp::bind(local(0, v6)).unwrap();
-            peer.send(local(both.local().port(), v6), 0, b"there", 100).unwrap();
+            peer.send(local(both.local().port(), v6), 0, &[b"there"]).unwrap();
             assert_eq!(receive(&mut both, 1), [(peer.local(), 0, b"there".to_vec())]);
-            both.send(peer.local(), 0, b"and back", 100).unwrap();
+            both.send(peer.local(), 0, &[b"and back"]).unwrap();
             let back = receive(&mut peer, 1);
             assert_eq!(back, [(local(both.local().port(), v6), 0, b"and back".to_vec())]);
         }
@@ -231,7 +232,8 @@ mod tests {
             (Udp::bind(local(0, false)).unwrap(), Udp::bind("[::]:0".parse().unwrap()).unwrap());
         let row: Vec<u8> = (0..2500u32).map(|i| (i % 251) as u8).collect();
         assert!(a.segments() > 1, "this kernel has UDP GSO");
-        a.send(local(b.local().port(), false), 0, &row, 1000).unwrap();
+        let datagrams: Vec<&[u8]> = row.chunks(1000).collect();
+        a.send(local(b.local().port(), false), 0, &datagrams).unwrap();
         let got: Vec<Vec<u8>> = receive(&mut b, 3).into_iter().map(|(_, _, datagram)| datagram).collect();
         assert_eq!(got, [row[..1000].to_vec(), row[1000..2000].to_vec(), row[2000..].to_vec()]);
     }
@@ -242,7 +244,7 @@ mod tests {
             let mut to = Udp::bind(local(0, v6)).unwrap();
             let mut from = Udp::bind("[::]:0".parse().unwrap()).unwrap();
             for ecn in [0b10, 0b01, 0b11, 0] {
-                from.send(to.local(), ecn, b"marked", 100).unwrap();
+                from.send(to.local(), ecn, &[b"marked"]).unwrap();
                 assert_eq!(receive(&mut to, 1)[0].1, ecn);
             }
         }
@@ -280,7 +282,7 @@ mod tests {
             let mut from = Udp::bind(bind.parse().unwrap()).unwrap();
             for class in [46 << 2 | 0b10, 8 << 2, 0b01, 0] {
                 let address = to.local_addr().unwrap();
-                from.send(address, class, &[7; 2000], 1000).unwrap();
+                from.send(address, class, &[[7; 1000]; 2]).unwrap();
                 assert_eq!([class_of_next(&to), class_of_next(&to)], [class; 2], "{bind} v6 {v6}");
             }
         }
@@ -290,7 +292,7 @@ mod tests {
     fn what_is_too_large_for_the_path_is_refused_and_not_fragmented() {
         let (mut a, b) = (Udp::bind(local(0, false)).unwrap(), Udp::bind(local(0, false)).unwrap());
         // The loopback device carries at most 65536 bytes.
-        let error = a.send(b.local(), 0, &[0; 65_530], 65_530).unwrap_err();
+        let error = a.send(b.local(), 0, &[[0; 65_530]]).unwrap_err();
         assert_eq!(rustix::io::Errno::from_io_error(&error), Some(rustix::io::Errno::MSGSIZE));
     }
 

@@ -120,15 +120,15 @@ fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
         [("192.0.2.1", "192.0.2.2", "192.0.2.3"), ("2001:db8::1", "2001:db8::2", "2001:db8::3")]
     {
         // Datagrams to and from the third host itself, and of another service.
-        third.send(at(gateway_ip, PORT), 0, b"by the third", 100).unwrap();
-        gateway.send(at(third_ip, PORT), 0, b"to the third", 100).unwrap();
-        other.send(at(station_ip, 5000), 0, b"of another service", 100).unwrap();
+        third.send(at(gateway_ip, PORT), 0, &[b"by the third"]).unwrap();
+        gateway.send(at(third_ip, PORT), 0, &[b"to the third"]).unwrap();
+        other.send(at(station_ip, 5000), 0, &[b"of another service"]).unwrap();
         let up = format!("up from {station_ip}").into_bytes();
-        station.send(at(gateway_ip, PORT), 0, &up, 100).unwrap();
+        station.send(at(gateway_ip, PORT), 0, &[&up]).unwrap();
         assert_eq!(hear(&hub.third, &mut ear, 1), [(at(station_ip, 5000), up.clone())]);
 
-        gateway.send(at(station_ip, 5000), 0, &row, 1000).unwrap();
-        gateway.send(at(station_ip, 5000), 0, &[7; 1400], 1400).unwrap();
+        gateway.send(at(station_ip, 5000), 0, &[&row[..1000], &row[1000..2000], &row[2000..]]).unwrap();
+        gateway.send(at(station_ip, 5000), 0, &[[7; 1400]]).unwrap();
         let down = [&row[..1000], &row[1000..2000], &row[2000..], &[7; 1400]];
         assert_eq!(
             hear(&hub.third, &mut ear, 4),
@@ -155,7 +155,7 @@ fn an_ear_that_nobody_has_time_for_sheds_and_counts_what_it_shed_and_hears_again
     let mut say = |number: u32| {
         let mut datagram = [0; 1400];
         datagram[..4].copy_from_slice(&number.to_be_bytes());
-        gateway.send(at("192.0.2.2", 5000), 0, &datagram, 1400).unwrap()
+        gateway.send(at("192.0.2.2", 5000), 0, &[datagram]).unwrap()
     };
     for number in 0..SENT {
         say(number);

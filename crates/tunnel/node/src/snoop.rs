@@ -89,7 +89,7 @@ impl TcpRepair {
     pub fn inspect(
         &mut self,
         now: Duration,
-        packet: &mut Vec<u8>,
+        packet: &mut [u8],
         inner: &Inner,
         (left_to_hop, held_off): (bool, Duration),
     ) -> Option<Verdict> {

@@ -189,7 +189,7 @@ impl Arq {
         out: &mut Vec<u8>,
     ) -> bool {
         let received = &mut self.received;
-        if !received.has_unreported() || !is_due && !(may_ride && received.worth_carrying(now)) {
+        if !received.has_unreported() || !(is_due || may_ride && received.worth_carrying(now)) {
             return false;
         }
         let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));

@@ -20,7 +20,8 @@ pub struct Reduce {
     form: Form,
     generation: u8,
     compress: Option<Compress>,
-    short: Vec<u8>,
+    /// The reduced frame, before it is made shorter.
+    frame: Vec<u8>,
 }
 
 /// The shape of a packet on the air.
@@ -81,7 +82,7 @@ impl Reduce {
             form: parameters.form,
             generation: 0,
             compress: shortens.then(|| Compress::new(shortening)),
-            short: Vec::new(),
+            frame: Vec::new(),
         }
     }
 
@@ -95,36 +96,45 @@ impl Reduce {
         out: &mut Vec<u8>,
     ) -> Written {
         let start = out.len();
-        let removed_bytes = self.write_reduced(sequence, packet, inner, mac, out);
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.clear();
+        let removed_bytes = self.write_reduced(sequence, packet, inner, mac, &mut frame);
+        let (mut frame_type, body) = match removed_bytes {
+            Some(_) => (self.form.frame_type(), &frame[1..]),
+            None => (FrameType::Packet, packet),
+        };
         let reduced = removed_bytes.is_some();
-        if !reduced {
+        emit_last(FrameType::Short, out);
+        if self.compress(sequence, packet, inner, (reduced, body), out) {
+            frame_type = FrameType::Short;
+        } else {
             out.truncate(start);
-            emit_last(FrameType::Packet, out);
-            out.extend_from_slice(packet);
+            emit_last(frame_type, out);
+            out.extend_from_slice(body);
         }
-        let frame_type = if reduced { self.form.frame_type() } else { FrameType::Packet };
-        let mut written = Written {
+        let frame_bytes = out.len() - start;
+        let written = Written {
             frame_type,
             reduced,
-            shortened_bytes: 0,
+            shortened_bytes: 1 + body.len() - frame_bytes,
             packet_bytes: packet.len(),
-            frame_bytes: out.len() - start,
+            frame_bytes,
             payload_bytes: inner.payload_bytes().saturating_sub(removed_bytes.unwrap_or(0)),
             chunk_bytes: 0,
         };
-        if self.compress(sequence, packet, inner, reduced, &out[start + 1..]) {
-            out.truncate(start);
-            emit_last(FrameType::Short, out);
-            out.extend_from_slice(&self.short);
-            let frame_bytes = out.len() - start;
-            written.shortened_bytes = written.frame_bytes - frame_bytes;
-            (written.frame_type, written.frame_bytes) = (FrameType::Short, frame_bytes);
-        }
+        self.frame = frame;
         written
     }
 
-    /// Makes the body of a frame in the compact form shorter, into `self.short`, if it can be.
-    fn compress(&mut self, sequence: u64, packet: &[u8], inner: &Inner, reduced: bool, body: &[u8]) -> bool {
+    /// Appends the body of a frame in the compact form, or of a packet, in a shorter form, if there is one.
+    fn compress(
+        &mut self,
+        sequence: u64,
+        packet: &[u8],
+        inner: &Inner,
+        (reduced, body): (bool, &[u8]),
+        out: &mut Vec<u8>,
+    ) -> bool {
         let Some(compress) = &mut self.compress else { return false };
         let reduction = if reduced {
             let Ok(Reduced { mac, shim, .. }) = Reduced::parse(body) else { return false };
@@ -134,8 +144,7 @@ impl Reduce {
         } else {
             Reduction { mac: None, regions: &[], literals: body }
         };
-        self.short.clear();
-        compress.write(sequence, packet, &inner.flow, self.generation, &reduction, &mut self.short)
+        compress.write(sequence, packet, &inner.flow, self.generation, &reduction, out)
     }
 
     /// The packet as a reduced frame: how many bytes were removed; `None`: it does not pay.

@@ -94,7 +94,7 @@ impl Peer {
         out.clear();
         emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         let limit = self.path.limit() - TAG_BYTES;
-        let goes = |overflow: &Overflow| !due.alone && !(is_shared && overflow.is_shared());
+        let goes = |overflow: &Overflow| !(due.alone || is_shared && overflow.is_shared());
         let overflow = link.assembly.take_overflow(limit - lane_bytes, goes);
         let first = link.begin_datagram(now, overflow.as_ref(), ctx.processor_is_short);
         frame::emit_sequence(first, out);

@@ -78,7 +78,8 @@ fn send<'a>(
             await_datagrams(socket)?;
         }
         // what the socket does not take now is lost
-        let _ = socket.send(to, 0, row, DATAGRAM_BYTES);
+        let datagrams: Vec<&[u8]> = row.chunks(DATAGRAM_BYTES).collect();
+        let _ = socket.send(to, 0, &datagrams);
         sent += row.len() as u64;
     }
     Ok(())
@@ -97,7 +98,7 @@ fn receive(socket: &mut Udp, time: Duration) -> anyhow::Result<f64> {
             sender = Some(received.from);
         })?;
         match sender {
-            Some(sender) if any => drop(socket.send(sender, 0, &all.to_be_bytes(), 8)),
+            Some(sender) if any => drop(socket.send(sender, 0, &[all.to_be_bytes()])),
             _ => await_datagrams(socket)?,
         }
     }
