@@ -1,10 +1,10 @@
-//! Messages from other threads to the driver's thread: a request, and a bell.
+//! Messages from other threads to the driver's thread: a request, and a waker.
 
 use crate::Error;
-use crate::ear::Heard;
-use crate::outlet::Outlet;
+use crate::egress::Egress;
 use crate::rates::Rate;
-use crate::reactor::Bell;
+use crate::reactor::Waker;
+use crate::sniffer::Heard;
 use crate::tap::Tap;
 use node::{NetworkKey, Node, PublicKey};
 use serde::{Deserialize, Serialize};
@@ -78,33 +78,33 @@ pub struct Control {
 #[derive(Clone)]
 struct Driver {
     requests: SyncSender<Request>,
-    bell: Bell,
+    waker: Waker,
 }
 
 /// The driver's end.
 pub struct Inbox {
     pub(crate) requests: Receiver<Request>,
-    pub(crate) bell: Bell,
+    pub(crate) waker: Waker,
 }
 
 impl Inbox {
-    /// Answers the other threads for a node and its outlet. It calls `overheard` only for a request. Returns
+    /// Answers the other threads for a node and its egress. It calls `overheard` only for a request. Returns
     /// `false` after a stop request.
     pub(crate) fn answer(
         &self,
         now: Duration,
         node: &mut Node,
-        outlet: &mut Outlet,
+        egress: &mut Egress,
         mut overheard: impl FnMut() -> Option<Heard>,
     ) -> bool {
         for request in self.requests.try_iter() {
             match request {
                 // The requester may have timed out.
                 Request::Status(answer) => {
-                    let (node, io) = (node.status(now), outlet.counters);
+                    let (node, io) = (node.status(now), egress.counters);
                     let _ = answer.try_send(Snapshot { node, io, overheard: overheard() });
                 }
-                Request::Capture(tap) => outlet.tap = Some(tap),
+                Request::Capture(tap) => egress.tap = Some(tap),
                 Request::Rates(rates) => rates.iter().for_each(|(to, rate)| node.set_radio_rate(*to, *rate)),
                 Request::NextHops(next_hops) => {
                     for (destination, next_hop) in next_hops.into_iter().enumerate() {
@@ -130,10 +130,10 @@ pub fn control(drivers: usize) -> Result<(Control, Vec<Inbox>), Error> {
     let mut control = Control { drivers: Vec::new() };
     let mut inboxes = Vec::new();
     for _ in 0..drivers.max(1) {
-        let bell = Bell::new()?;
+        let waker = Waker::new()?;
         let (sender, requests) = sync_channel(REQUESTS);
-        control.drivers.push(Driver { requests: sender, bell: bell.clone() });
-        inboxes.push(Inbox { requests, bell });
+        control.drivers.push(Driver { requests: sender, waker: waker.clone() });
+        inboxes.push(Inbox { requests, waker });
     }
     Ok((control, inboxes))
 }
@@ -177,7 +177,7 @@ impl Control {
         for driver in &self.drivers {
             let (answer, answered) = sync_channel(1);
             driver.requests.try_send(request(answer)).map_err(|_| Error::Stopped)?;
-            driver.bell.ring();
+            driver.waker.wake();
             answers.push(answered);
         }
         let left = || end.saturating_duration_since(Instant::now());
@@ -186,10 +186,10 @@ impl Control {
 
     /// Sends the radios' rates to the drivers. Returns `false` if they have stopped.
     pub(crate) fn rates(&self, rates: &[Rate]) -> bool {
-        self.drivers.iter().all(|Driver { requests, bell }| {
+        self.drivers.iter().all(|Driver { requests, waker }| {
             // A busy driver gets the next rates.
             let told = requests.try_send(Request::Rates(rates.to_vec()));
-            bell.ring();
+            waker.wake();
             !matches!(told, Err(TrySendError::Disconnected(_)))
         })
     }
@@ -199,31 +199,31 @@ impl Control {
     /// the caller must repeat it, or has stopped.
     #[must_use]
     pub fn next_hops(&self, next_hops: &[Option<usize>]) -> bool {
-        let Some(Driver { requests, bell }) = self.drivers.first() else { return false };
+        let Some(Driver { requests, waker }) = self.drivers.first() else { return false };
         let told = requests.try_send(Request::NextHops(next_hops.to_vec()));
-        bell.ring();
+        waker.wake();
         told.is_ok()
     }
 
     /// Captures the nodes' packets in place of an earlier capture, until the other end of `tap` is dropped.
     pub fn capture(&self, tap: &Tap) -> Result<(), Error> {
-        for Driver { requests, bell } in &self.drivers {
+        for Driver { requests, waker } in &self.drivers {
             requests.try_send(Request::Capture(tap.clone())).map_err(|_| Error::Stopped)?;
-            bell.ring();
+            waker.wake();
         }
         Ok(())
     }
 
     /// Makes the drivers return. A call before their start is allowed.
     pub fn stop(&self) {
-        for Driver { requests, bell } in &self.drivers {
+        for Driver { requests, waker } in &self.drivers {
             match requests.try_send(Request::Stop) {
                 Ok(()) | Err(TrySendError::Disconnected(_)) => {}
-                // The bell already rings for the queued requests. The driver stops after it has answered
+                // The thread wakes for the queued requests already. The driver stops after it has answered
                 // them.
                 Err(TrySendError::Full(request)) => drop(requests.send(request)),
             }
-            bell.ring();
+            waker.wake();
         }
     }
 }

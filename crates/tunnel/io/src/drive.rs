@@ -1,15 +1,15 @@
 //! The loop between a node and the machine, in one thread, or in several with a shard of the node's peers
-//! each ([`crate::crew`]).
+//! each ([`crate::workers`]).
 
 use crate::clock::Clock;
 use crate::control::Inbox;
-use crate::crew::Crew;
-use crate::ear::Ear;
+use crate::egress::Egress;
 use crate::load::Load;
-use crate::outlet::Outlet;
 use crate::rates::Watch;
 use crate::reactor::{Reactor, Ready};
+use crate::sniffer::Sniffer;
 use crate::tap::{self, What};
+use crate::workers::WorkerPool;
 use crate::{Control, Error, System, mss};
 use node::{Node, Shards};
 use std::os::fd::AsFd;
@@ -20,8 +20,8 @@ use std::time::Duration;
 /// The number fills a row of datagrams, and does not overflow the node's queue while the socket is idle.
 const PACKETS: usize = 16;
 /// When the processor is the bottleneck, overhearing stops first. After this many consecutive turns with work
-/// at the socket or the device, the ear waits for a turn without. A smaller number would drop frames beside a
-/// short burst. At 32 packets a turn these are some 100 µs of work.
+/// at the socket or the device, the sniffer waits for a turn without. A smaller number would drop frames
+/// beside a short burst. At 32 packets a turn these are some 100 µs of work.
 const BUSY_TURNS: u32 = 4;
 /// Longest wait of a stopping node for the socket to take its farewells.
 const GOODBYE: Duration = Duration::from_millis(100);
@@ -47,13 +47,13 @@ pub fn drive(
     let mut own_and_others = nodes.iter_mut().zip(inboxes);
     let Some((node, inbox)) = own_and_others.next() else { return Ok(()) };
     thread::scope(|scope| {
-        let mut crew = Crew::new(shards);
+        let mut workers = WorkerPool::new(shards);
         let mut threads = Vec::new();
         for (index, (node, other)) in own_and_others.enumerate() {
-            let outlet = Outlet::new(&system.tun, &system.ports);
-            let hand = crew.join(node, other, outlet, clock, &inbox.bell);
+            let egress = Egress::new(&system.tun, &system.ports);
+            let worker = workers.join(node, other, egress, clock, &inbox.waker);
             let work = move || {
-                let worked = hand.work();
+                let worked = worker.work();
                 control.stop(); // no thread goes on alone
                 worked
             };
@@ -61,9 +61,9 @@ pub fn drive(
                 thread::Builder::new().name(format!("shard {}", index + 1)).spawn_scoped(scope, work);
             threads.push(thread.map_err(Error::call("start a thread"))?);
         }
-        let outlet = Outlet::new(&system.tun, &system.ports);
+        let egress = Egress::new(&system.tun, &system.ports);
         let (busy_turns, load) = (0, Load::default());
-        let driver = Driver { system, node, crew, clock, outlet, busy_turns, load, on_event };
+        let driver = Driver { system, node, workers, clock, egress, busy_turns, load, on_event };
         let driven = driver.run(&inbox);
         control.stop();
         let worked = threads
@@ -76,9 +76,9 @@ pub fn drive(
 struct Driver<'a, F> {
     system: &'a mut System,
     node: &'a mut Node,
-    crew: Crew<'a>,
+    workers: WorkerPool<'a>,
     clock: Clock,
-    outlet: Outlet,
+    egress: Egress,
     /// Consecutive turns with work at the socket or the device.
     busy_turns: u32,
     load: Load,
@@ -90,10 +90,10 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     fn run(mut self, inbox: &Inbox) -> Result<(), Error> {
         let mut now = self.clock.now();
         loop {
-            self.outlet.handle_timeout(self.node, now);
-            self.outlet.transmit(self.node, now)?;
+            self.egress.handle_timeout(self.node, now);
+            self.egress.transmit(self.node, now)?;
             self.tell();
-            let patience = self.outlet.patience(self.node, now);
+            let patience = self.egress.patience(self.node, now);
             let before = self.clock.now();
             let ready = self.wait(inbox, patience)?;
             now = self.clock.now();
@@ -101,7 +101,7 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 self.node.set_processor_short(is_short);
             }
             if ready.socket_out {
-                self.outlet.blocked = None;
+                self.egress.blocked = None;
             }
             if ready.socket_in {
                 self.receive(now)?;
@@ -114,29 +114,29 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             if ready.heard && self.busy_turns <= BUSY_TURNS {
                 self.overhear(now);
             }
-            let ear = &mut self.system.ear;
-            let heard = || ear.as_mut().map(Ear::heard);
-            if ready.woken && !inbox.answer(now, self.node, &mut self.outlet, heard) {
+            let sniffer = &mut self.system.sniffer;
+            let heard = || sniffer.as_mut().map(Sniffer::heard);
+            if ready.woken && !inbox.answer(now, self.node, &mut self.egress, heard) {
                 return self.say_goodbye(inbox);
             }
         }
     }
 
     fn wait(&self, inbox: &Inbox, patience: Option<Duration>) -> Result<Ready, Error> {
-        let Outlet { ports, tun, blocked, .. } = &self.outlet;
-        let (sockets, ear) = (ports.sockets(), self.system.ear.as_ref().map(AsFd::as_fd));
-        Reactor { sockets, wants_out: *blocked, reads: true, device: tun, ear, bell: &inbox.bell }
+        let Egress { ports, tun, blocked, .. } = &self.egress;
+        let (sockets, sniffer) = (ports.sockets(), self.system.sniffer.as_ref().map(AsFd::as_fd));
+        Reactor { sockets, wants_out: *blocked, reads: true, device: tun, sniffer, waker: &inbox.waker }
             .wait(patience)
     }
 
     /// Reports the nodes' events.
     fn tell(&mut self) {
         while let Some(event) = self.node.poll_event() {
-            let event = self.crew.own(event);
+            let event = self.workers.own(event);
             self.system.follow(&event);
             (self.on_event)(event);
         }
-        for event in self.crew.events() {
+        for event in self.workers.events() {
             self.system.follow(&event);
             (self.on_event)(event);
         }
@@ -144,25 +144,25 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
 
     /// Passes one system call's datagrams to the nodes, and this node's packets to the kernel.
     fn receive(&mut self, now: Duration) -> Result<(), Error> {
-        let Driver { node, crew, outlet, .. } = self;
-        outlet.receive(node, |node, received| {
-            let is_for_others = crew.takes_datagram(received.from, received.ecn, received.datagram);
+        let Driver { node, workers, egress, .. } = self;
+        egress.receive(node, |node, received| {
+            let is_for_others = workers.takes_datagram(received.from, received.ecn, received.datagram);
             if !is_for_others {
                 node.handle_datagram(now, received.from, received.ecn, received.datagram);
             }
             !is_for_others
         })?;
-        outlet.counters.handed_over_lost += crew.hand_over();
+        egress.counters.handed_over_lost += workers.hand_over();
         Ok(())
     }
 
     /// Reads one system call's overheard frames. A missing or inactive interface does not stop the driver,
     /// because the tunnel works without it.
     fn overhear(&mut self, now: Duration) {
-        let Some(ear) = &mut self.system.ear else { return };
+        let Some(sniffer) = &mut self.system.sniffer else { return };
         let node = &mut *self.node;
         let heard =
-            ear.receive(now, |overheard| node.handle_overheard(now, overheard.from, overheard.datagram));
+            sniffer.receive(now, |overheard| node.handle_overheard(now, overheard.from, overheard.datagram));
         if let Err(error) = heard {
             tracing::warn!("nothing is overheard: {error}");
         }
@@ -170,8 +170,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
 
     /// Passes a few packets of the kernel to the nodes.
     fn read_packets(&mut self, now: Duration) -> Result<(), Error> {
-        let Driver { node, crew, outlet, system, .. } = self;
-        let Outlet { tun, counters, tap, .. } = &mut *outlet;
+        let Driver { node, workers, egress, system, .. } = self;
+        let Egress { tun, counters, tap, .. } = &mut *egress;
         let mut packets = 0;
         while packets < PACKETS
             && tun.read(|packet| {
@@ -182,15 +182,15 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
                 if tap.is_some() {
                     tap::packet(tap, What::Offered, packet);
                 }
-                if !crew.takes_packet(packet) {
+                if !workers.takes_packet(packet) {
                     node.handle_packet(now, packet);
                 }
             })?
         {}
-        counters.handed_over_lost += crew.hand_over();
+        counters.handed_over_lost += workers.hand_over();
         // ICMP messages to the senders of packets that cannot be forwarded.
-        outlet.deliver(node);
-        outlet.flush();
+        egress.deliver(node);
+        egress.flush();
         Ok(())
     }
 
@@ -198,13 +198,13 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
     fn say_goodbye(mut self, inbox: &Inbox) -> Result<(), Error> {
         self.node.close();
         let end = self.clock.now() + GOODBYE;
-        self.outlet.transmit(self.node, self.clock.now())?;
-        while self.outlet.blocked.is_some() && self.clock.now() < end {
+        self.egress.transmit(self.node, self.clock.now())?;
+        while self.egress.blocked.is_some() && self.clock.now() < end {
             let patience = end.saturating_sub(self.clock.now());
             if self.wait(inbox, Some(patience))?.socket_out {
-                self.outlet.blocked = None;
+                self.egress.blocked = None;
             }
-            self.outlet.transmit(self.node, self.clock.now())?;
+            self.egress.transmit(self.node, self.clock.now())?;
         }
         self.tell();
         Ok(())

@@ -10,7 +10,7 @@
 //! resolution, and other threads' requests ([`mod@control`]). It passes them to the node and executes the
 //! node's results. Consecutive datagrams to one peer share a system call ([`outbox`]).
 //!
-//! An [`ear`] overhears datagrams to others, if an interface carries them.
+//! An [`sniffer`] overhears datagrams to others, if an interface carries them.
 //!
 //! TCP segments must fit the tunnel even if hosts behind this one open the connection. Their SYNs are
 //! therefore clamped at the entry ([`mss`]). This needs no firewall rules, so nothing is installed and
@@ -21,16 +21,14 @@
 
 pub mod clock;
 pub mod control;
-mod crew;
 pub mod drive;
-pub mod ear;
+mod egress;
 mod error;
 mod load;
 pub mod mss;
 pub mod netlink;
 pub mod offload;
 pub mod outbox;
-mod outlet;
 pub mod path;
 pub mod ports;
 pub mod processor;
@@ -38,10 +36,12 @@ pub mod radio;
 pub mod rates;
 pub mod reactor;
 pub mod routes;
+pub mod sniffer;
 mod system;
 pub mod tap;
 pub mod tun;
 pub mod udp;
+mod workers;
 
 pub use control::{Control, Counters, Snapshot, control};
 pub use drive::drive;

@@ -21,27 +21,27 @@ pub struct Ready {
     pub socket_out: bool,
     /// The device has packets, or is gone.
     pub device_in: bool,
-    /// The ear has frames, or an error of its interface.
+    /// The sniffer has frames, or an error of its interface.
     pub heard: bool,
-    /// Another thread rang the bell.
+    /// Another thread woke this one.
     pub woken: bool,
 }
 
-/// A bell for other threads.
+/// A waker for other threads.
 #[derive(Debug, Clone)]
-pub struct Bell(Arc<OwnedFd>);
+pub struct Waker(Arc<OwnedFd>);
 
-impl Bell {
-    /// A silent bell.
+impl Waker {
+    /// A silent waker.
     pub fn new() -> Result<Self, Error> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(Error::call("make an eventfd"))?;
-        Ok(Bell(Arc::new(fd)))
+        Ok(Waker(Arc::new(fd)))
     }
 
     /// Makes the waiting thread look at its requests.
-    pub fn ring(&self) {
-        // A full counter (2^64 - 2 rings) means that the bell already rings.
+    pub fn wake(&self) {
+        // A full counter (2^64 - 2 calls) means that the thread is about to wake.
         let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
     }
 
@@ -65,27 +65,27 @@ pub struct Reactor<'a, S, D> {
     /// The device.
     pub device: D,
     /// The overhearing socket.
-    pub ear: Option<BorrowedFd<'a>>,
-    /// The bell of other threads.
-    pub bell: &'a Bell,
+    pub sniffer: Option<BorrowedFd<'a>>,
+    /// The waker of other threads.
+    pub waker: &'a Waker,
 }
 
 impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
     /// Waits for a ready source, at most `patience`.
     pub fn wait(self, patience: Option<Duration>) -> Result<Ready, Error> {
         let count = self.sockets.len().min(MAX_SOCKETS);
-        let bell = self.bell.0.as_fd();
+        let waker = self.waker.0.as_fd();
         let mut watched: [PollFd<'_>; 3 + MAX_SOCKETS] =
-            std::array::from_fn(|at| match (at.checked_sub(3), self.ear) {
+            std::array::from_fn(|at| match (at.checked_sub(3), self.sniffer) {
                 (None, _) if at == 0 && self.reads => PollFd::new(&self.device, PollFlags::IN),
-                (None, _) if at == 1 => PollFd::from_borrowed_fd(bell, PollFlags::IN),
-                (None, Some(ear)) if at == 2 => PollFd::from_borrowed_fd(ear, PollFlags::IN),
+                (None, _) if at == 1 => PollFd::from_borrowed_fd(waker, PollFlags::IN),
+                (None, Some(sniffer)) if at == 2 => PollFd::from_borrowed_fd(sniffer, PollFlags::IN),
                 (Some(at), _) if at < count && (self.reads || self.wants_out == Some(at)) => {
                     let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
                     PollFd::new(&self.sockets[at], if self.reads { PollFlags::IN | out } else { out })
                 }
                 // An unused slot polls for nothing.
-                _ => PollFd::from_borrowed_fd(bell, PollFlags::empty()),
+                _ => PollFd::from_borrowed_fd(waker, PollFlags::empty()),
             });
         // A time beyond the clock's range never comes.
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
@@ -94,19 +94,19 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
             Err(Errno::INTR) => return Ok(Ready::default()),
             Err(error) => return Err(Error::call("wait for packets")(error)),
         }
-        let [device, bell, ear, sockets @ ..] = watched.map(|watched| watched.revents());
+        let [device, waker, sniffer, sockets @ ..] = watched.map(|watched| watched.revents());
         let socket = sockets[..count].iter().fold(PollFlags::empty(), |all, one| all | *one);
         // An error or hang-up counts as readable: the read returns it.
         let readable = PollFlags::IN | PollFlags::ERR | PollFlags::HUP;
-        let woken = bell.intersects(readable);
+        let woken = waker.intersects(readable);
         if woken {
-            self.bell.silence();
+            self.waker.silence();
         }
         Ok(Ready {
             socket_in: self.reads && socket.intersects(readable),
             socket_out: socket.intersects(PollFlags::OUT),
             device_in: device.intersects(readable),
-            heard: self.ear.is_some() && ear.intersects(readable),
+            heard: self.sniffer.is_some() && sniffer.intersects(readable),
             woken,
         })
     }
@@ -121,24 +121,31 @@ mod tests {
     struct Fixture {
         socket: UdpSocket,
         device: UdpSocket,
-        ear: UdpSocket,
-        bell: Bell,
+        sniffer: UdpSocket,
+        waker: Waker,
     }
 
     impl Fixture {
         fn new() -> Self {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let device = UdpSocket::bind("127.0.0.1:0").unwrap();
-            let ear = UdpSocket::bind("127.0.0.1:0").unwrap();
-            Fixture { socket, device, ear, bell: Bell::new().unwrap() }
+            let sniffer = UdpSocket::bind("127.0.0.1:0").unwrap();
+            Fixture { socket, device, sniffer, waker: Waker::new().unwrap() }
         }
 
         fn wait(&self, wants_out: bool, patience: Option<Duration>) -> Ready {
-            let Fixture { socket, device, ear, bell } = self;
+            let Fixture { socket, device, sniffer, waker } = self;
             let (sockets, wants_out) = ([socket], wants_out.then_some(0));
-            Reactor { sockets: &sockets, wants_out, reads: true, device, ear: Some(ear.as_fd()), bell }
-                .wait(patience)
-                .unwrap()
+            Reactor {
+                sockets: &sockets,
+                wants_out,
+                reads: true,
+                device,
+                sniffer: Some(sniffer.as_fd()),
+                waker,
+            }
+            .wait(patience)
+            .unwrap()
         }
     }
 
@@ -165,7 +172,7 @@ mod tests {
     #[test]
     fn each_source_is_told_apart() {
         let it = Fixture::new();
-        it.bell.ring();
+        it.waker.wake();
         assert_eq!(it.wait(false, None), Ready { woken: true, ..Ready::default() });
         it.device.send_to(b"x", it.socket.local_addr().unwrap()).unwrap();
         assert_eq!(it.wait(false, None), Ready { socket_in: true, ..Ready::default() });
@@ -173,9 +180,9 @@ mod tests {
         it.socket.send_to(b"x", it.device.local_addr().unwrap()).unwrap();
         assert_eq!(it.wait(false, None), Ready { device_in: true, ..Ready::default() });
         it.device.recv(&mut [0; 8]).unwrap();
-        it.socket.send_to(b"x", it.ear.local_addr().unwrap()).unwrap();
+        it.socket.send_to(b"x", it.sniffer.local_addr().unwrap()).unwrap();
         assert_eq!(it.wait(false, None), Ready { heard: true, ..Ready::default() });
-        it.ear.recv(&mut [0; 8]).unwrap();
+        it.sniffer.recv(&mut [0; 8]).unwrap();
         assert_eq!(it.wait(true, None), Ready { socket_out: true, ..Ready::default() });
     }
 }

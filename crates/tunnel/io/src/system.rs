@@ -1,10 +1,10 @@
 //! The machine's part of a node, set up as a whole or not at all.
 
 use crate::Error;
-use crate::ear::Ear;
 use crate::netlink::Netlink;
 use crate::ports::Ports;
 use crate::routes::{Plan, Routes};
+use crate::sniffer::Sniffer;
 use crate::tun::Tun;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ pub struct System {
     pub(crate) reachable: BTreeSet<usize>,
     pub(crate) tun: Tun,
     pub(crate) ports: Ports,
-    pub(crate) ear: Option<Ear>,
+    pub(crate) sniffer: Option<Sniffer>,
     pub(crate) mss_clamp: Option<u16>,
 }
 
@@ -68,12 +68,12 @@ impl System {
     pub fn set_up(settings: &Settings) -> Result<Self, Error> {
         // The socket comes first: it affects no other program, and it has the most frequent errors.
         let ports = Ports::bind(settings.listen, settings.source_ports)?;
-        let ear = match &settings.overhear {
+        let sniffer = match &settings.overhear {
             Some(overhear) => {
                 let mut to_hear = [overhear.ports.as_slice(), &[ports.local().port()]].concat();
                 to_hear.sort_unstable();
                 to_hear.dedup();
-                Some(Ear::open(&overhear.interface, &to_hear)?)
+                Some(Sniffer::open(&overhear.interface, &to_hear)?)
             }
             None => None,
         };
@@ -96,7 +96,7 @@ impl System {
             going.dedup();
             routes.withdraw(&going)?;
         }
-        Ok(System { routes, going_routes, reachable: BTreeSet::new(), tun, ports, ear, mss_clamp })
+        Ok(System { routes, going_routes, reachable: BTreeSet::new(), tun, ports, sniffer, mss_clamp })
     }
 
     /// Updates the routes after a change of the tunnel's state.

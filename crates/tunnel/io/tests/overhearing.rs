@@ -1,5 +1,5 @@
-//! An ear overhears datagrams between others and nothing else, on a flooding bridge and on an interface with
-//! 802.11 frames.
+//! A sniffer overhears datagrams between others and nothing else, on a flooding bridge and on an interface
+//! with 802.11 frames.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
@@ -7,7 +7,7 @@ mod monitor;
 
 use io::Error;
 use io::clock::Clock;
-use io::ear::{Counters, Ear};
+use io::sniffer::{Counters, Sniffer};
 use io::udp::Udp;
 use lab::{Namespace, Run};
 use monitor::Monitor;
@@ -29,26 +29,26 @@ fn run() -> Option<Run> {
     run.ok()
 }
 
-fn receive(ear: &mut Ear, into: &mut Vec<Said>) -> bool {
+fn receive(sniffer: &mut Sniffer, into: &mut Vec<Said>) -> bool {
     let now = Clock::start().now();
-    ear.receive(now, |overheard| into.push((overheard.from, overheard.datagram.to_vec()))).unwrap()
+    sniffer.receive(now, |overheard| into.push((overheard.from, overheard.datagram.to_vec()))).unwrap()
 }
 
-/// Waits for `count` datagrams, and a little longer for unexpected ones. The ear reads the addresses of its
-/// host.
-fn hear(host: &Namespace, ear: &mut Ear, count: usize) -> Vec<Said> {
-    host.enter(|| hear_here(ear, count)).unwrap()
+/// Waits for `count` datagrams, and a little longer for unexpected ones. The sniffer reads the addresses of
+/// its host.
+fn hear(host: &Namespace, sniffer: &mut Sniffer, count: usize) -> Vec<Said> {
+    host.enter(|| hear_here(sniffer, count)).unwrap()
 }
 
-fn hear_here(ear: &mut Ear, count: usize) -> Vec<Said> {
+fn hear_here(sniffer: &mut Sniffer, count: usize) -> Vec<Said> {
     let (mut heard, patience) = (Vec::new(), Instant::now() + PATIENCE);
     while heard.len() < count && Instant::now() < patience {
-        if !receive(ear, &mut heard) {
+        if !receive(sniffer, &mut heard) {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
     std::thread::sleep(Duration::from_millis(100));
-    while receive(ear, &mut heard) {}
+    while receive(sniffer, &mut heard) {}
     heard
 }
 
@@ -111,7 +111,7 @@ fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
     let socket = |host: &Namespace, port: u16| host.enter(|| Udp::bind(at("::", port)).unwrap()).unwrap();
     let (mut gateway, mut station) = (socket(&hub.gateway, PORT), socket(&hub.station, 5000));
     let (mut other, mut third) = (socket(&hub.gateway, 53), socket(&hub.third, PORT));
-    let mut ear = hub.third.enter(|| Ear::open("lan", &[PORT]).unwrap()).unwrap();
+    let mut sniffer = hub.third.enter(|| Sniffer::open("lan", &[PORT]).unwrap()).unwrap();
 
     // Several datagrams that the sender's kernel does not cut, because no device requires it.
     let row: Vec<u8> = (0..2500u32).map(|number| (number % 251) as u8).collect();
@@ -125,18 +125,18 @@ fn a_third_host_hears_what_two_others_say_on_the_port_and_nothing_else() {
         other.send(at(station_ip, 5000), 0, &[b"of another service"]).unwrap();
         let up = format!("up from {station_ip}").into_bytes();
         station.send(at(gateway_ip, PORT), 0, &[&up]).unwrap();
-        assert_eq!(hear(&hub.third, &mut ear, 1), [(at(station_ip, 5000), up.clone())]);
+        assert_eq!(hear(&hub.third, &mut sniffer, 1), [(at(station_ip, 5000), up.clone())]);
 
         gateway.send(at(station_ip, 5000), 0, &[&row[..1000], &row[1000..2000], &row[2000..]]).unwrap();
         gateway.send(at(station_ip, 5000), 0, &[[7; 1400]]).unwrap();
         let down = [&row[..1000], &row[1000..2000], &row[2000..], &[7; 1400]];
         assert_eq!(
-            hear(&hub.third, &mut ear, 4),
+            hear(&hub.third, &mut sniffer, 4),
             down.map(|datagram| (at(gateway_ip, PORT), datagram.to_vec()))
         );
         datagram_bytes += (up.len() + row.len() + 1400) as u64;
     }
-    let counters = ear.heard().counters;
+    let counters = sniffer.heard().counters;
     // The kernel filtered all others.
     let expected = Counters { frames: counters.frames, datagrams: 10, datagram_bytes, ..Counters::default() };
     assert_eq!(counters, expected);
@@ -151,7 +151,7 @@ fn an_ear_that_nobody_has_time_for_sheds_and_counts_what_it_shed_and_hears_again
     let socket = |host: &Namespace, port: u16| host.enter(|| Udp::bind(at("::", port)).unwrap()).unwrap();
     let mut gateway = socket(&hub.gateway, PORT);
     let _station = socket(&hub.station, 5000);
-    let mut ear = hub.third.enter(|| Ear::open("lan", &[PORT]).unwrap()).unwrap();
+    let mut sniffer = hub.third.enter(|| Sniffer::open("lan", &[PORT]).unwrap()).unwrap();
     let mut say = |number: u32| {
         let mut datagram = [0; 1400];
         datagram[..4].copy_from_slice(&number.to_be_bytes());
@@ -161,23 +161,23 @@ fn an_ear_that_nobody_has_time_for_sheds_and_counts_what_it_shed_and_hears_again
         say(number);
     }
     let number = |(_, datagram): &Said| u32::from_be_bytes(*datagram.first_chunk().unwrap());
-    let heard: Vec<u32> = hear(&hub.third, &mut ear, 1).iter().map(number).collect();
-    let Counters { dropped, datagrams, .. } = ear.heard().counters;
+    let heard: Vec<u32> = hear(&hub.third, &mut sniffer, 1).iter().map(number).collect();
+    let Counters { dropped, datagrams, .. } = sniffer.heard().counters;
     assert!(heard.is_sorted() && heard.len() as u64 == datagrams, "{datagrams} counted");
     assert!(
         datagrams > 0 && dropped > 0 && datagrams + dropped <= SENT.into(),
         "{datagrams}, {dropped} dropped"
     );
     say(SENT);
-    assert_eq!(hear(&hub.third, &mut ear, 1).iter().map(number).collect::<Vec<_>>(), [SENT]);
-    assert_eq!(ear.heard().counters.dropped, dropped);
+    assert_eq!(hear(&hub.third, &mut sniffer, 1).iter().map(number).collect::<Vec<_>>(), [SENT]);
+    assert_eq!(sniffer.heard().counters.dropped, dropped);
 }
 
 #[test]
 fn an_interface_that_cannot_be_heard_is_told() {
     let Some(run) = run() else { return };
     let [alone] = <[Namespace; 1]>::try_from(Namespace::make(&run, &["alone"]).unwrap()).ok().unwrap();
-    let refused = |name: &str| alone.enter(|| Ear::open(name, &[PORT]).err().unwrap()).unwrap();
+    let refused = |name: &str| alone.enter(|| Sniffer::open(name, &[PORT]).err().unwrap()).unwrap();
     assert!(matches!(refused("lan"), Error::NoInterface(name) if name == "lan"));
     assert!(matches!(refused("lo"), Error::CannotOverhear { interface, hardware: 772 } if interface == "lo"));
 }
@@ -187,12 +187,12 @@ fn an_interface_that_goes_away_is_an_error_once_and_then_silence() {
     let Some(run) = run() else { return };
     let [alone] = <[Namespace; 1]>::try_from(Namespace::make(&run, &["alone"]).unwrap()).ok().unwrap();
     alone.ip("link add here type veth peer name there\nlink set here up\nlink set there up").unwrap();
-    let mut ear = alone.enter(|| Ear::open("here", &[PORT]).unwrap()).unwrap();
+    let mut sniffer = alone.enter(|| Sniffer::open("here", &[PORT]).unwrap()).unwrap();
     let now = Clock::start().now();
-    while ear.receive(now, |_| {}).unwrap() {}
+    while sniffer.receive(now, |_| {}).unwrap() {}
     alone.ip("link delete here").unwrap();
-    assert!(ear.receive(now, |_| {}).is_err());
-    assert!(!ear.receive(now, |_| {}).unwrap());
+    assert!(sniffer.receive(now, |_| {}).is_err());
+    assert!(!sniffer.receive(now, |_| {}).unwrap());
 }
 
 /// A UDP packet from host 192.0.2.1.
@@ -213,7 +213,7 @@ fn what_a_monitor_receives_is_read_through_radiotap_and_802_11() {
     let Some(run) = run() else { return };
     let monitor = Monitor::make(&run, monitor::RADIOTAP);
     monitor.namespace.ip("addr add 192.0.2.9/32 dev lo").unwrap();
-    let mut ear = monitor.ear(&[PORT]);
+    let mut sniffer = monitor.sniffer(&[PORT]);
     let plain = |packet: &[u8]| monitor::tapped(0, &monitor::data(0x08, 0x02, &[], packet));
     monitor.receives(&plain(&others(b"plain")));
     monitor.receives(&monitor::tapped(0, &monitor::data(0x88, 0x02, &[0, 0], &others(b"with QoS"))));
@@ -229,11 +229,11 @@ fn what_a_monitor_receives_is_read_through_radiotap_and_802_11() {
     monitor.receives(&plain(&to([192, 0, 2, 2], 53, b"another service")));
     monitor.receives(&monitor::tapped(0, &[0x80; 60]));
 
-    let heard = hear(&monitor.namespace, &mut ear, 5);
+    let heard = hear(&monitor.namespace, &mut sniffer, 5);
     let heard: Vec<Vec<u8>> = heard.into_iter().map(|(_, datagram)| datagram).collect();
     let expected: [&[u8]; 5] = [b"plain", b"with QoS", b"checked", b"first of two", b"second of two"];
     assert_eq!(heard, expected);
-    let counters = ear.heard().counters;
+    let counters = sniffer.heard().counters;
     let refused = (counters.malformed, counters.protected, counters.own, counters.not_ours);
     assert_eq!((counters.frames, refused), (7, (1, 1, 1, 0)), "{counters:?}");
 }
@@ -261,23 +261,23 @@ fn recordings_of_real_radios_give_what_is_in_them() {
 fn vlan_tags_stand_in_no_ones_way() {
     let Some(run) = run() else { return };
     let interface = Monitor::make(&run, monitor::ETHERNET);
-    let mut ear = interface.ear(&[PORT]);
+    let mut sniffer = interface.sniffer(&[PORT]);
     let tags: [&[u8]; 3] = [b"", &[0x81, 0, 0, 5], &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6]];
     for tags in tags {
         interface.receives(&[&[2; 12][..], tags, &[8, 0], &others(&[&[9], tags].concat())].concat());
         interface.receives(&[&[2; 12][..], tags, &[8, 0], &to([192, 0, 2, 2], 53, tags)].concat());
     }
     let heard: Vec<Vec<u8>> =
-        hear(&interface.namespace, &mut ear, 3).into_iter().map(|(_, datagram)| datagram).collect();
+        hear(&interface.namespace, &mut sniffer, 3).into_iter().map(|(_, datagram)| datagram).collect();
     assert_eq!(heard, tags.map(|tags| [&[9], tags].concat()));
-    assert_eq!(ear.heard().counters.frames, 3);
+    assert_eq!(sniffer.heard().counters.frames, 3);
 }
 
-/// The datagrams that an ear overhears when a monitor receives these frames, and those that the parsers alone
-/// find.
+/// The datagrams that a sniffer overhears when a monitor receives these frames, and those that the parsers
+/// alone find.
 fn replay(run: &Run, frames: &monitor::Frames, ports: &[u16]) -> (Vec<Said>, Vec<Said>, Counters) {
     let monitor = Monitor::make(run, frames.hardware());
-    let mut ear = monitor.ear(ports);
+    let mut sniffer = monitor.sniffer(ports);
     let (mut heard, mut expected) = (Vec::new(), Vec::new());
     let mut unpacker = wire::link::Unpacker::default();
     for frame in &frames.frames {
@@ -289,8 +289,8 @@ fn replay(run: &Run, frames: &monitor::Frames, ports: &[u16]) -> (Vec<Said>, Vec
             }
         });
         monitor.receives(frame);
-        receive(&mut ear, &mut heard);
+        receive(&mut sniffer, &mut heard);
     }
-    while receive(&mut ear, &mut heard) {}
-    (heard, expected, ear.heard().counters)
+    while receive(&mut sniffer, &mut heard) {}
+    (heard, expected, sniffer.heard().counters)
 }

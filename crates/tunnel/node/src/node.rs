@@ -6,8 +6,10 @@ mod destinations;
 mod gateways;
 mod handshakes;
 mod relaying;
+mod transmit;
 
 pub use gateways::station_name;
+pub use transmit::Transmit;
 
 use crate::config::{Config, ConfigError};
 use crate::context::{Context, Events};
@@ -27,7 +29,6 @@ use crate::session::allowance::Allowance;
 use crate::session::handshake::Identity;
 use crate::session::keyring::Keyring;
 use crate::session::keyring::ReceiveKind;
-use crate::session::seal::Seal;
 use crate::session::shard::Shard;
 use crate::session::transport::OpenError;
 use crate::status::{Refused, Status};
@@ -45,34 +46,6 @@ use wire::unit::{self, Kind, Unit, UnitError};
 const RESETS_PER_SECOND: u32 = 10;
 /// ICMP messages sent a second.
 const MESSAGES_PER_SECOND: u32 = 100;
-
-/// A datagram to be sent. Call [`Transmit::seal`] on its buffer first: until then it is plaintext.
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct Transmit {
-    /// Where it goes.
-    pub to: SocketAddr,
-    /// Index of this node's source port, less than [`Config::source_ports`].
-    pub source_port: usize,
-    /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
-    pub class: u8,
-    seal: Option<Seal>,
-}
-
-impl Transmit {
-    /// Whether there is something to encrypt: handshake messages and resets are not.
-    #[must_use]
-    pub fn is_sealed(&self) -> bool {
-        self.seal.is_some()
-    }
-
-    /// Encrypts the datagram in place. May be done on another thread.
-    pub fn seal(&self, datagram: &mut Vec<u8>) {
-        if let Some(seal) = &self.seal {
-            seal.apply(datagram);
-        }
-    }
-}
 
 /// A packet that came from elsewhere, and by what its native is known to others.
 type Named<'a> = (&'a [u8], Option<Name>);

@@ -2,7 +2,7 @@
 
 use super::{Finding, State};
 use io::clock::Clock;
-use io::ear::{Counters, Ear, Heard, LinkType, link_type};
+use io::sniffer::{Counters, Heard, LinkType, Sniffer, link_type};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -55,8 +55,8 @@ fn interfaces(folder: &Path) -> Vec<String> {
 /// The counts of all UDP between others on these interfaces in a second.
 fn listen(interfaces: &[String]) -> Result<Vec<Heard>, io::Error> {
     let clock = Clock::start();
-    let mut ears: Vec<Ear> =
-        interfaces.iter().map(|interface| Ear::open(interface, &[])).collect::<Result<_, _>>()?;
+    let mut ears: Vec<Sniffer> =
+        interfaces.iter().map(|interface| Sniffer::open(interface, &[])).collect::<Result<_, _>>()?;
     if !ears.is_empty() {
         std::thread::sleep(SECOND);
     }
@@ -66,7 +66,7 @@ fn listen(interfaces: &[String]) -> Result<Vec<Heard>, io::Error> {
             batches += 1;
         }
     }
-    Ok(ears.iter_mut().map(Ear::heard).collect())
+    Ok(ears.iter_mut().map(Sniffer::heard).collect())
 }
 
 fn tell(heard: &Heard) -> String {

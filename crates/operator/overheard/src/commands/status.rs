@@ -10,7 +10,7 @@ use daemon::config;
 use daemon::sockets::{self, Kind, SOCKET_DIRECTORY, ask_cache};
 use daemon::status_socket::ask;
 use dashboard::node::Report;
-use io::ear::Heard;
+use io::sniffer::Heard;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -401,11 +401,12 @@ mod tests {
         let mut heard = Heard {
             interface: "wlan0mon".to_owned(),
             link: "802.11".to_owned(),
-            counters: io::ear::Counters { frames: 7, protected: 7, ..Default::default() },
+            counters: io::sniffer::Counters { frames: 7, protected: 7, ..Default::default() },
         };
         let nothing = "7 frames, 7 protected on wlan0mon (802.11); nothing can be overheard where the radio encrypts (WPA)";
         assert_eq!(overheard(&heard), nothing);
-        heard.counters = io::ear::Counters { frames: 7, protected: 6, datagrams: 1, ..Default::default() };
+        heard.counters =
+            io::sniffer::Counters { frames: 7, protected: 6, datagrams: 1, ..Default::default() };
         assert_eq!(overheard(&heard), "1 datagrams, 7 frames, 6 protected on wlan0mon (802.11)");
     }
 

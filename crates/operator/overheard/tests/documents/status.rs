@@ -49,12 +49,12 @@ const NODE: [Part; 14] = [
     ("crates/tunnel/io/src/control.rs", "Counters", "`io`", ""),
     ("crates/tunnel/split/src/counters.rs", "Counts", "`split`", ""),
     (
-        "crates/tunnel/io/src/ear/mod.rs",
+        "crates/tunnel/io/src/sniffer/mod.rs",
         "Heard",
         "`overheard`",
         "The counters begin when the node opens the interface.",
     ),
-    ("crates/tunnel/io/src/ear/mod.rs", "Counters", "`overheard`", ""),
+    ("crates/tunnel/io/src/sniffer/mod.rs", "Counters", "`overheard`", ""),
 ];
 const CACHE: [Part; 8] = [
     ("crates/cache/webcache/src/proxy.rs", "Report", "The cache", ""),
@@ -372,7 +372,7 @@ fn everything() -> dashboard::node::Report {
         listen: String::new(),
         boost: None,
     };
-    let heard: io::ear::Heard = serde_json::from_str(concat!(
+    let heard: io::sniffer::Heard = serde_json::from_str(concat!(
         r#"{"interface": "wlan0mon", "link": "802.11", "frames": 0, "datagrams": 0, "datagram_bytes": 0, "not_ours": 0,"#,
         r#""own": 0, "protected": 0, "retries": 0, "malformed": 0, "dropped": 0}"#,
     ))

@@ -1,7 +1,7 @@
 //! A monitor interface without a radio: a TAP device of that kind that receives the frames written to it.
 
 use capture::{CaptureReader, LinkType, Source};
-use io::ear::Ear;
+use io::sniffer::Sniffer;
 use lab::{Namespace, Run};
 use nix::libc;
 use std::os::fd::AsRawFd;
@@ -31,8 +31,8 @@ impl Monitor {
         Monitor { namespace, device }
     }
 
-    pub fn ear(&self, ports: &[u16]) -> Ear {
-        self.namespace.enter(|| Ear::open("wlan0mon", ports).unwrap()).unwrap()
+    pub fn sniffer(&self, ports: &[u16]) -> Sniffer {
+        self.namespace.enter(|| Sniffer::open("wlan0mon", ports).unwrap()).unwrap()
     }
 
     /// Delivers a frame as if from the air.

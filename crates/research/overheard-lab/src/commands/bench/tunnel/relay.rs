@@ -51,7 +51,7 @@ impl Relay {
                     drop(tun.flush());
                 }
                 if ready.device_in {
-                    tun.read(|packet| drop(udp.send(to, 0, packet, packet.len())))?;
+                    tun.read(|packet| drop(udp.send(to, 0, &[packet])))?;
                 }
             }
             Ok(())

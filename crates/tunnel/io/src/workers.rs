@@ -7,9 +7,9 @@
 use crate::Error;
 use crate::clock::Clock;
 use crate::control::Inbox;
+use crate::egress::Egress;
 use crate::load::Load;
-use crate::outlet::Outlet;
-use crate::reactor::{Bell, Reactor};
+use crate::reactor::{Reactor, Waker};
 use crate::tap::{self, What};
 use node::{Concerns, Event, Node, Shards};
 use std::net::SocketAddr;
@@ -60,67 +60,68 @@ impl Batch {
 }
 
 /// The first thread's state of another thread.
-struct Mate {
+struct WorkerHandle {
     batches: SyncSender<Batch>,
     /// Used batches, to be filled again.
     used: Receiver<Batch>,
     filling: Batch,
-    bell: Bell,
+    waker: Waker,
     events: Receiver<Event>,
 }
 
 /// The first thread's state of the others, possibly none.
-pub(crate) struct Crew<'a> {
+pub(crate) struct WorkerPool<'a> {
     shards: &'a Shards,
-    mates: Vec<Mate>,
+    handles: Vec<WorkerHandle>,
 }
 
-impl<'a> Crew<'a> {
-    /// A crew of the first thread alone.
+impl<'a> WorkerPool<'a> {
+    /// A workers of the first thread alone.
     pub fn new(shards: &'a Shards) -> Self {
-        Crew { shards, mates: Vec::new() }
+        WorkerPool { shards, handles: Vec::new() }
     }
 
-    /// Adds the thread of the next shard, which runs [`Hand::work`].
+    /// Adds the thread of the next shard, which runs [`Worker::work`].
     pub fn join<'n>(
         &mut self,
         node: &'n mut Node,
         inbox: Inbox,
-        outlet: Outlet,
+        egress: Egress,
         clock: Clock,
-        front: &Bell,
-    ) -> Hand<'n> {
+        front: &Waker,
+    ) -> Worker<'n> {
         let (batches, to_do) = sync_channel(BATCHES);
         let (back, used) = sync_channel(BATCHES);
         let (tell, events) = sync_channel(EVENTS);
         let filling = Batch::default();
-        self.mates.push(Mate { batches, used, filling, bell: inbox.bell.clone(), events });
-        Hand { node, inbox, outlet, clock, to_do, back, tell, front: front.clone(), load: Load::default() }
+        self.handles.push(WorkerHandle { batches, used, filling, waker: inbox.waker.clone(), events });
+        Worker { node, inbox, egress, clock, to_do, back, tell, front: front.clone(), load: Load::default() }
     }
 
     /// Queues a packet of the device for another thread. Returns `false` if it is for the first one.
     pub fn takes_packet(&mut self, packet: &[u8]) -> bool {
-        if self.mates.is_empty() {
+        if self.handles.is_empty() {
             return false;
         }
-        let mate = self.shards.of_packet(packet).checked_sub(1).and_then(|mate| self.mates.get_mut(mate));
-        let taken = mate.map(|mate| mate.filling.push(Origin::Device, packet));
+        let handle =
+            self.shards.of_packet(packet).checked_sub(1).and_then(|handle| self.handles.get_mut(handle));
+        let taken = handle.map(|handle| handle.filling.push(Origin::Device, packet));
         taken.is_some()
     }
 
     /// Queues a datagram for a single other thread. Returns `false` if it also concerns the first one.
     pub fn takes_datagram(&mut self, from: SocketAddr, ecn: u8, datagram: &[u8]) -> bool {
-        if self.mates.is_empty() {
+        if self.handles.is_empty() {
             return false;
         }
         let origin = Origin::Socket { from, ecn };
         match self.shards.of_datagram(datagram) {
             Concerns::One(shard) => {
-                let mate = shard.checked_sub(1).and_then(|mate| self.mates.get_mut(mate));
-                mate.map(|mate| mate.filling.push(origin, datagram)).is_some()
+                let handle = shard.checked_sub(1).and_then(|handle| self.handles.get_mut(handle));
+                handle.map(|handle| handle.filling.push(origin, datagram)).is_some()
             }
             Concerns::Every => {
-                self.mates.iter_mut().for_each(|mate| mate.filling.push(origin, datagram));
+                self.handles.iter_mut().for_each(|handle| handle.filling.push(origin, datagram));
                 false
             }
         }
@@ -130,14 +131,14 @@ impl<'a> Crew<'a> {
     /// too busy.
     pub fn hand_over(&mut self) -> u64 {
         let mut lost = 0;
-        for mate in self.mates.iter_mut().filter(|mate| !mate.filling.items.is_empty()) {
-            let empty = mate.used.try_recv().unwrap_or_default();
-            match mate.batches.try_send(std::mem::replace(&mut mate.filling, empty)) {
-                Ok(()) => mate.bell.ring(),
+        for handle in self.handles.iter_mut().filter(|handle| !handle.filling.items.is_empty()) {
+            let empty = handle.used.try_recv().unwrap_or_default();
+            match handle.batches.try_send(std::mem::replace(&mut handle.filling, empty)) {
+                Ok(()) => handle.waker.wake(),
                 Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) => {
                     lost += batch.items.len() as u64;
-                    mate.filling = batch;
-                    mate.filling.clear();
+                    handle.filling = batch;
+                    handle.filling.clear();
                 }
             }
         }
@@ -147,9 +148,9 @@ impl<'a> Crew<'a> {
     /// Events of the other threads' nodes, with the peers' indices in the whole configuration.
     pub fn events(&mut self) -> impl Iterator<Item = Event> + '_ {
         let shards = self.shards;
-        let told = self.mates.iter().zip(1..);
-        told.flat_map(move |(mate, shard)| {
-            mate.events.try_iter().map(move |event| shards.told_by(shard, event))
+        let told = self.handles.iter().zip(1..);
+        told.flat_map(move |(handle, shard)| {
+            handle.events.try_iter().map(move |event| shards.told_by(shard, event))
         })
     }
 
@@ -160,35 +161,35 @@ impl<'a> Crew<'a> {
 }
 
 /// A thread other than the first one.
-pub(crate) struct Hand<'n> {
+pub(crate) struct Worker<'n> {
     node: &'n mut Node,
     inbox: Inbox,
-    outlet: Outlet,
+    egress: Egress,
     clock: Clock,
     to_do: Receiver<Batch>,
     back: SyncSender<Batch>,
     tell: SyncSender<Event>,
-    front: Bell,
+    front: Waker,
     load: Load,
 }
 
-impl Hand<'_> {
+impl Worker<'_> {
     /// Drives the shard's node until it is told to stop or the other end is gone.
     pub fn work(mut self) -> Result<(), Error> {
         let mut now = self.clock.now();
         let mut goes_on = true;
         while goes_on {
-            self.outlet.handle_timeout(self.node, now);
-            self.outlet.transmit(self.node, now)?;
+            self.egress.handle_timeout(self.node, now);
+            self.egress.transmit(self.node, now)?;
             self.tell();
             let batch = self.to_do.try_recv();
             let patience = match batch {
                 Ok(_) => Some(Duration::ZERO),
-                Err(_) => self.outlet.patience(self.node, now),
+                Err(_) => self.egress.patience(self.node, now),
             };
             let before = self.clock.now();
             if self.wait(patience)? {
-                self.outlet.blocked = None;
+                self.egress.blocked = None;
             }
             now = self.clock.now();
             if let Some(is_short) = self.load.waited(before, now) {
@@ -199,48 +200,48 @@ impl Hand<'_> {
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => goes_on = false,
             }
-            goes_on &= self.inbox.answer(now, self.node, &mut self.outlet, || None);
+            goes_on &= self.inbox.answer(now, self.node, &mut self.egress, || None);
         }
         self.node.close();
         let now = self.clock.now();
-        self.outlet.transmit(self.node, now)?;
+        self.egress.transmit(self.node, now)?;
         self.tell();
         Ok(())
     }
 
-    /// Waits for the bell, for the timeout, or for a full socket. Returns `true` if the socket takes
+    /// Waits for the waker, for the timeout, or for a full socket. Returns `true` if the socket takes
     /// datagrams again.
     fn wait(&self, patience: Option<Duration>) -> Result<bool, Error> {
-        let Outlet { ports, tun, blocked, .. } = &self.outlet;
+        let Egress { ports, tun, blocked, .. } = &self.egress;
         let ready = Reactor {
             sockets: ports.sockets(),
             wants_out: *blocked,
             reads: false,
             device: tun,
-            ear: None,
-            bell: &self.inbox.bell,
+            sniffer: None,
+            waker: &self.inbox.waker,
         }
         .wait(patience)?;
         Ok(ready.socket_out)
     }
 
     fn take(&mut self, now: Duration, mut batch: Batch) {
-        let Hand { node, outlet, .. } = self;
+        let Worker { node, egress, .. } = self;
         batch.drain(|origin, bytes| {
             match origin {
                 Origin::Device => node.handle_packet(now, bytes),
                 Origin::Socket { from, ecn } => {
-                    let sealed = outlet.tap.as_ref().map(|_| bytes.to_vec());
+                    let sealed = egress.tap.as_ref().map(|_| bytes.to_vec());
                     node.handle_datagram(now, from, ecn, bytes);
                     if let Some(sealed) = sealed {
                         let opened = tap::opened(&sealed, bytes);
-                        tap::packet(&mut outlet.tap, What::Received { from, ecn, opened }, &sealed);
+                        tap::packet(&mut egress.tap, What::Received { from, ecn, opened }, &sealed);
                     }
                 }
             }
-            outlet.deliver(node);
+            egress.deliver(node);
         });
-        outlet.flush();
+        egress.flush();
         // As many batches return as were sent; a surplus one is freed.
         let _ = self.back.try_send(batch);
     }
@@ -252,7 +253,7 @@ impl Hand<'_> {
             told |= self.tell.send(event).is_ok();
         }
         if told {
-            self.front.ring();
+            self.front.wake();
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The kernel's filter of an [`Ear`](super::Ear): a program for the classic BPF machine (Linux,
+//! The kernel's filter of an [`Sniffer`](super::Sniffer): a program for the classic BPF machine (Linux,
 //! Documentation/networking/filter.rst).
 //!
-//! A busy interface carries many times the ear's traffic, and each frame that is not copied saves processor
-//! time. The program therefore parses as deep as it can. It passes formats that it cannot parse (mesh
-//! headers, aggregates, padding, MPLS and PPPoE) to the parser. It never drops a frame that the parser
+//! A busy interface carries many times the sniffer's traffic, and each frame that is not copied saves
+//! processor time. The program therefore parses as deep as it can. It passes formats that it cannot parse
+//! (mesh headers, aggregates, padding, MPLS and PPPoE) to the parser. It never drops a frame that the parser
 //! accepts, with one exception: padding of a radio's headers that looks like the start of a packet.
 
 use super::LinkType;

@@ -5,8 +5,8 @@
 //! datagrams arrive by the socket. The kernel's [`filter`] drops them by packet type if the link has one, and
 //! [`own_addresses`] finds the rest.
 //!
-//! The ear does not authenticate datagrams. It passes them on unchanged, and the node authenticates them when
-//! it opens them.
+//! The sniffer does not authenticate datagrams. It passes them on unchanged, and the node authenticates them
+//! when it opens them.
 
 mod filter;
 mod own_addresses;
@@ -35,8 +35,8 @@ const ROW_BYTES: usize = 66 << 10;
 /// The most packets taken from one 802.11 aggregate. A valid one of 11,454 bytes has fewer.
 const MAX_PACKETS: usize = 256;
 
-/// Counts since the ear was opened. `frames` counts every frame that passed the kernel's filter. A frame is
-/// also in another counter unless all its datagrams were delivered.
+/// Counts since the sniffer was opened. `frames` counts every frame that passed the kernel's filter. A frame
+/// is also in another counter unless all its datagrams were delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Frames that passed the kernel's filter. A frame may have several datagrams, where the sender's kernel
@@ -82,7 +82,7 @@ pub struct Overheard<'a> {
 }
 
 /// An open interface. Closing it ends the promiscuous mode that it requested.
-pub struct Ear {
+pub struct Sniffer {
     socket: PacketSocket,
     interface: String,
     link_type: LinkType,
@@ -94,7 +94,7 @@ pub struct Ear {
     counters: Counters,
 }
 
-impl Ear {
+impl Sniffer {
     /// Listens on `interface` for UDP from or to one of `ports`. Without ports it listens for all UDP.
     pub fn open(interface: &str, ports: &[u16]) -> Result<Self, Error> {
         let mut socket = PacketSocket::open().map_err(|source| match Errno::from_io_error(&source) {
@@ -112,7 +112,7 @@ impl Ear {
             socket.join_all().map_err(Error::call("listen to what is for others"))?;
         }
         socket.listen(&filter::program(link_type, ports)).map_err(Error::call("listen on an interface"))?;
-        Ok(Ear {
+        Ok(Sniffer {
             socket,
             interface: interface.to_owned(),
             link_type,
@@ -165,7 +165,7 @@ impl Ear {
     }
 
     fn hear(&mut self, segment_bytes: usize, frame: &mut [u8], each: &mut impl FnMut(Overheard<'_>)) {
-        let Ear { unpacker, found, counters, ports, own, .. } = self;
+        let Sniffer { unpacker, found, counters, ports, own, .. } = self;
         let frame_start = frame.as_ptr() as usize;
         let (mut packets, mut held) = (0, false);
         found.clear();
@@ -202,7 +202,7 @@ impl Ear {
         }
     }
 
-    /// State of overhearing since the ear was opened.
+    /// State of overhearing since the sniffer was opened.
     pub fn heard(&mut self) -> Heard {
         // The call succeeds on an open socket.
         self.counters.dropped += self.socket.dropped().unwrap_or(0);
@@ -210,7 +210,7 @@ impl Ear {
     }
 }
 
-impl AsFd for Ear {
+impl AsFd for Sniffer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

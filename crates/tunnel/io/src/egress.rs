@@ -15,7 +15,7 @@ const PACKET_BYTES: usize = 2048;
 const FULL_FOR: Duration = Duration::from_millis(1);
 
 /// The outputs.
-pub(crate) struct Outlet {
+pub(crate) struct Egress {
     pub tun: Tun,
     pub ports: Ports,
     pub counters: Counters,
@@ -27,10 +27,10 @@ pub(crate) struct Outlet {
     delivery: Vec<u8>,
 }
 
-impl Outlet {
+impl Egress {
     /// Outputs to this device and these sockets, which other threads may share.
     pub fn new(tun: &Tun, ports: &Ports) -> Self {
-        Outlet {
+        Egress {
             tun: tun.share(),
             ports: ports.share(),
             counters: Counters::default(),
@@ -87,7 +87,7 @@ impl Outlet {
         node: &mut Node,
         mut take: impl FnMut(&mut Node, &mut crate::udp::Received<'_>) -> bool,
     ) -> Result<(), Error> {
-        let Outlet { tun, ports, counters, delivery, tap, .. } = self;
+        let Egress { tun, ports, counters, delivery, tap, .. } = self;
         ports
             .receive(|mut received| {
                 let sealed = tap.as_ref().map(|_| received.datagram.to_vec());
