@@ -6,7 +6,7 @@
 
 use anyhow::Context;
 use io::netlink::Netlink;
-use io::reactor::{Bell, Reactor};
+use io::reactor::{Waker, Reactor};
 use io::tun::Tun;
 use io::udp::Udp;
 use lab::Namespace;
@@ -23,7 +23,7 @@ const MTU: u16 = 1472;
 /// One end, on a thread of its own until it is dropped.
 pub struct Relay {
     stop: Arc<AtomicBool>,
-    bell: Bell,
+    waker: Waker,
     thread: Option<JoinHandle<anyhow::Result<()>>>,
 }
 
@@ -37,13 +37,13 @@ impl Relay {
             Ok((tun, Udp::bind(SocketAddr::new(own, PORT))?))
         })??;
         let to = SocketAddr::new(other, PORT);
-        let (stop, bell) = (Arc::new(AtomicBool::new(false)), Bell::new()?);
-        let (stopped, rung) = (stop.clone(), bell.clone());
+        let (stop, waker) = (Arc::new(AtomicBool::new(false)), Waker::new()?);
+        let (stopped, waker) = (stop.clone(), waker.clone());
         let relay = move || -> anyhow::Result<()> {
             while !stopped.load(Ordering::Relaxed) {
                 let sockets = std::slice::from_ref(&udp);
                 let reactor =
-                    Reactor { sockets, wants_out: None, reads: true, device: &tun, ear: None, bell: &rung };
+                    Reactor { sockets, wants_out: None, reads: true, device: &tun, sniffer: None, waker: &waker };
                 let ready = reactor.wait(None)?;
                 if ready.socket_in {
                     // what the kernel does not take is lost, as on any link
@@ -57,14 +57,14 @@ impl Relay {
             Ok(())
         };
         let thread = std::thread::Builder::new().name("relay".into()).spawn(relay)?;
-        Ok(Relay { stop, bell, thread: Some(thread) })
+        Ok(Relay { stop, waker, thread: Some(thread) })
     }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.bell.ring();
+        self.waker.wake();
         if let Some(Err(error)) = self.thread.take().and_then(|thread| thread.join().ok()) {
             tracing::warn!("the empty tunnel broke down: {error:#}");
         }
