@@ -6,7 +6,7 @@
 
 use anyhow::Context;
 use io::netlink::Netlink;
-use io::reactor::{Waker, Reactor};
+use io::reactor::{Reactor, Waker};
 use io::tun::Tun;
 use io::udp::Udp;
 use lab::Namespace;
@@ -38,12 +38,18 @@ impl Relay {
         })??;
         let to = SocketAddr::new(other, PORT);
         let (stop, waker) = (Arc::new(AtomicBool::new(false)), Waker::new()?);
-        let (stopped, waker) = (stop.clone(), waker.clone());
+        let (stopped, woken) = (stop.clone(), waker.clone());
         let relay = move || -> anyhow::Result<()> {
             while !stopped.load(Ordering::Relaxed) {
                 let sockets = std::slice::from_ref(&udp);
-                let reactor =
-                    Reactor { sockets, wants_out: None, reads: true, device: &tun, sniffer: None, waker: &waker };
+                let reactor = Reactor {
+                    sockets,
+                    wants_out: None,
+                    reads: true,
+                    device: &tun,
+                    sniffer: None,
+                    waker: &woken,
+                };
                 let ready = reactor.wait(None)?;
                 if ready.socket_in {
                     // what the kernel does not take is lost, as on any link
