@@ -116,9 +116,10 @@ impl<M: Medium> Network<M> {
     }
 
     /// Replaces a node by a restarted one, and polls it.
-    pub fn replace(&mut self, index: usize, node: Node) {
-        self.members[index].node = node;
+    pub fn replace(&mut self, index: usize, node: Node) -> Node {
+        let before = std::mem::replace(&mut self.members[index].node, node);
         self.poll(index);
+        before
     }
 
     /// Gives a node another address.

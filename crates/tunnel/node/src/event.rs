@@ -67,6 +67,11 @@ pub enum Event {
         /// Where it is.
         to: SocketAddr,
     },
+    /// Two machines have a peer's key in turn, or an earlier state of the peer came back.
+    SameKey {
+        /// The peer's name.
+        peer: String,
+    },
     /// This node, a station, is associated with another gateway now.
     Moved {
         /// Name of the earlier gateway.
@@ -192,6 +197,10 @@ impl fmt::Display for Event {
             Event::Unreachable { peer, .. } => write!(f, "{peer} is not reachable"),
             Event::Roamed { peer, from: Some(from), to } => write!(f, "{peer} moved from {from} to {to}"),
             Event::Roamed { peer, from: None, to } => write!(f, "{peer} is at {to}"),
+            Event::SameKey { peer } => write!(
+                f,
+                "two machines have the key of {peer} in turn; give each machine its own key and its own [[peer]], or stop one of them"
+            ),
             Event::Moved { from, to } => write!(f, "associated with {to} now, and no more with {from}"),
             Event::OtherPresharedKey { peer } => write!(
                 f,

@@ -113,7 +113,7 @@ impl Node {
         });
         let sharing = sharing.transpose()?;
         let peers = config.peers.iter().cloned().enumerate();
-        let peers = peers.map(|(index, peer)| Peer::new(index, peer, &config, salts.random()));
+        let peers = peers.map(|(index, peer)| Peer::new(index, peer, &config, boot, salts.random()));
         let mut peers: Vec<Peer> = peers.collect();
         let roaming = gateways::roaming(&config, boot, &mut peers, now);
         let identity = Identity::of(&config);
@@ -297,6 +297,10 @@ impl Node {
         peer.heard_from(now, from, moved, header.len() + body.len(), ctx);
         if !confirmed {
             peer.use_session(now, key_id, ctx);
+        }
+        if !peer.is_of_link(key_id) {
+            self.refused.expired += 1;
+            return;
         }
         peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], ctx);
     }

@@ -1,5 +1,6 @@
 //! A peer: its sessions, its link, its queue, and when something is to be done about it next.
 
+mod boots;
 mod interface;
 mod link;
 mod membership;
@@ -7,6 +8,7 @@ pub(crate) mod pack;
 mod reachability;
 mod status;
 
+use boots::{Begin, Boots, Places};
 use link::Link;
 pub(crate) use link::{capabilities, store_kib};
 
@@ -36,7 +38,10 @@ pub(crate) struct Peer {
     config: PeerConfig,
     endpoint: Endpoint,
     sessions: Sessions,
+    boots: Boots,
     link: Option<Link>,
+    /// A handshake is to begin at once.
+    wants_handshake: bool,
     queue: Queue,
     /// Whether it answers.
     reachability: Reachability,
@@ -61,10 +66,12 @@ pub(crate) struct Peer {
     /// The peer went away and said so.
     closed: bool,
     wrong_sources: Complaint,
+    same_keys: Complaint,
+    places: Places,
 }
 
 impl Peer {
-    pub fn new(index: usize, config: PeerConfig, node: &Config, salt: [u64; 4]) -> Self {
+    pub fn new(index: usize, config: PeerConfig, node: &Config, boot: u64, salt: [u64; 4]) -> Self {
         let revoked = node.revoked.contains(&config.public_key);
         Peer {
             index,
@@ -72,7 +79,9 @@ impl Peer {
             revoked,
             config,
             sessions: Sessions::new(node.handshakes_above),
+            boots: Boots::new(boot),
             link: None,
+            wants_handshake: false,
             queue: Queue::new(node.queue_bytes, salt),
             lanes: Lanes::default(),
             reachability: Reachability::default(),
@@ -85,6 +94,8 @@ impl Peer {
             closing: false,
             closed: false,
             wrong_sources: Complaint::default(),
+            same_keys: Complaint::default(),
+            places: Places::default(),
         }
     }
 
@@ -111,19 +122,28 @@ impl Peer {
         self.counters.outer_sent_bytes += datagram_bytes as u64 + outer_header_bytes(to);
     }
 
-    /// A session is proven to be shared with the living peer: use it, and with a new boot begin a new link.
+    /// A session is proven to be shared with the living peer: use it, and with a new boot of either begin a
+    /// new link.
     pub fn use_session(&mut self, now: Duration, local_id: u32, ctx: &mut Context) {
         self.sessions.use_session(local_id, &mut ctx.keyring);
         self.prove_endpoint(now, local_id, ctx);
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
-        let (boot, is_plain) = (session.hello.boot, version == PLAIN);
-        let new_boot = !self.link.as_ref().is_some_and(|link| link.is_with(boot, is_plain));
+        let (own_boot, boot, is_plain) = (session.own_boot, session.hello.boot, version == PLAIN);
+        let is_same = |link: &Link| link.is_between(own_boot, boot, is_plain);
+        let new_boot = !self.link.as_ref().is_some_and(is_same);
         let lanes = version != PLAIN && session.hello.capabilities & HEARS_LANES != 0;
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
-            let link = Link::new(&ctx.config, &session.hello, version, ctx.sharing.is_some());
+            let link = Link::new(&ctx.config, own_boot, &session.hello, version, ctx.sharing.is_some());
+            let is_back =
+                self.link.as_ref().is_some_and(|link| link.peer_boot() != boot) && self.boots.knows(boot);
+            let is_back = self.places.begin(now, self.endpoint.address()) || is_back;
+            if is_back && self.same_keys.is_told(now) {
+                ctx.events.push(Event::SameKey { peer: self.config.name.clone() });
+            }
+            self.wants_handshake = self.boots.begin(own_boot, boot) == Begin::AnewAndTellAgain;
             if let Some(sharing) = ctx.sharing.as_mut() {
                 sharing.leave(self.index as u8);
             }
@@ -142,6 +162,37 @@ impl Peer {
         let (peer, endpoint) = (self.config.name.clone(), self.endpoint.address());
         self.mark_reachable(now, ctx);
         ctx.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
+    }
+
+    /// The own boot for the answer to an initiation in which the peer says `peer_boot`. Where the link is with
+    /// another one, the answer is a new beginning.
+    pub fn boot_for_answer(&mut self, peer_boot: u64) -> u64 {
+        match &self.link {
+            Some(link) if link.peer_boot() != peer_boot => self.boots.fresh(),
+            _ => self.boots.said(),
+        }
+    }
+
+    /// The peer and this node do not share what they think: both are to begin a new link.
+    pub fn begin_again(&mut self) {
+        if !self.sessions.is_shaking_hands() && !self.wants_handshake {
+            self.boots.lose();
+            self.wants_handshake = true;
+        }
+    }
+
+    /// Whether a session is of the link with the peer. Units of an earlier link mean other packets.
+    pub fn is_of_link(&mut self, local_id: u32) -> bool {
+        let Some(session) = self.sessions.by_id(local_id) else { return false };
+        let boots = (session.own_boot, session.hello.boot, session.version == PLAIN);
+        self.link.as_ref().is_some_and(|link| link.is_between(boots.0, boots.1, boots.2))
+    }
+
+    /// This node no longer has what it shared with the peer, if it shared anything.
+    pub fn lose_link(&mut self) {
+        if self.link.is_some() {
+            self.boots.lose();
+        }
     }
 
     /// The peer has the keys of a session: it heard the response where that went.
@@ -189,6 +240,7 @@ impl Peer {
     /// The peer's sessions are over: the state shared with that boot is void.
     pub fn end(&mut self, now: Duration, ctx: &mut Context) {
         self.sessions.end(&mut ctx.keyring);
+        self.lose_link();
         ctx.keyring.groups.remove(self.index);
         if let (Some(mut link), Some(sharing)) = (self.link.take(), ctx.sharing.as_mut())
             && link.roles.end_membership(sharing)
@@ -250,7 +302,10 @@ impl Peer {
         }
         let retry = self.sessions.initiator().send_at().is_some_and(|at| at <= now);
         let begin = !self.sessions.is_shaking_hands()
-            && (silent || self.sessions.rekey_at().is_some_and(|at| at <= now) || self.wants_session(now));
+            && (silent
+                || std::mem::take(&mut self.wants_handshake)
+                || self.sessions.rekey_at().is_some_and(|at| at <= now)
+                || self.wants_session(now));
         self.endpoint.address().is_some() && !self.closing && (retry || begin)
     }
 
@@ -267,7 +322,11 @@ impl Peer {
         let lonely =
             self.config.keepalive.is_some() && self.endpoint.address().is_some() && self.link.is_none();
         [
-            (self.closed || (lonely && !shaking && !self.closing)).then_some(Duration::ZERO),
+            (self.closed
+                || ((lonely || self.wants_handshake && self.endpoint.address().is_some())
+                    && !shaking
+                    && !self.closing))
+                .then_some(Duration::ZERO),
             self.sessions.rekey_at().filter(|_| !shaking && self.endpoint.address().is_some()),
             self.sessions.initiator().send_at(),
             self.doubt_at(),

@@ -39,6 +39,8 @@ pub struct Arq {
     sender: Option<Sender>,
     /// Sequences that the peer asked for.
     replies: VecDeque<u64>,
+    /// Receipts in a row that make no sense.
+    strange_receipts: u32,
     /// The fates in a receipt, during its processing; kept to allocate once.
     fates: Vec<(u64, Fate)>,
     /// Sequences that arrived.
@@ -61,6 +63,7 @@ impl Arq {
             outstanding: Outstanding::default(),
             sender: sends_again.then(Sender::default),
             replies: VecDeque::new(),
+            strange_receipts: 0,
             fates: Vec::new(),
             received: Received::new(recovers),
             nack: (answers || recovers).then(|| Nack::new(answers)),

@@ -7,6 +7,8 @@ use std::time::Duration;
 use wire::receipt::Receipt;
 use wire::request::Request;
 
+/// So many receipts in a row that make no sense are no accident.
+const STRANGE_RECEIPTS: u32 = 3;
 /// Replies that wait to be sent at once.
 const MAX_REPLIES: usize = 256;
 
@@ -49,16 +51,25 @@ impl Arq {
     }
 
     /// Whether the receipt is for what was sent.
+    pub fn knows(&mut self, receipt: &Receipt<'_>) -> bool {
+        let knows = self.outstanding.newest_of(receipt).is_some();
+        self.strange_receipts += u32::from(!knows);
+        knows
+    }
+
+    /// Whether the two ends share no state any more: receipts in a row are for what was never sent, or lack
+    /// what was held.
     #[must_use]
-    pub fn knows(&self, receipt: &Receipt<'_>) -> bool {
-        self.outstanding.newest_of(receipt).is_some()
+    pub fn is_at_odds(&self) -> bool {
+        self.strange_receipts >= STRANGE_RECEIPTS
     }
 
     /// Takes a receipt, and tells each fate that is new.
     pub fn take_receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut tell: impl FnMut(u64, Fate)) {
-        let Arq { outstanding, sender, nack, fates, .. } = self;
+        let Arq { outstanding, sender, nack, fates, strange_receipts, .. } = self;
         let Some(newest) = outstanding.newest_of(receipt) else { return };
-        outstanding.receipt(now, receipt, |sequence, fate| fates.push((sequence, fate)));
+        let makes_sense = outstanding.receipt(now, receipt, |sequence, fate| fates.push((sequence, fate)));
+        *strange_receipts = if makes_sense { 0 } else { *strange_receipts + 1 };
         let queue_is_long = outstanding.queue_is_long();
         for (sequence, fate) in fates.drain(..) {
             tell(sequence, fate);

@@ -61,7 +61,7 @@ mod tests {
         let (runs, nothing) = (runs(&[State::Held; 2]), |_, _| panic!("nothing may be confirmed"));
         let receipt = a_receipt(1, &runs);
         assert_eq!(outstanding.newest_of(&receipt), None);
-        outstanding.receipt(MS, &receipt, nothing);
+        assert!(!outstanding.receipt(MS, &receipt, nothing));
     }
 
     #[test]

@@ -96,8 +96,9 @@ impl Node {
             return Some(Answer { peer: index, session: None, letter: Letter::Cookie, first_from, given });
         }
         let local_id = self.ctx.keyring.allocate(&mut self.rng, index);
-        let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
+        let boot = self.peers[index].boot_for_answer(heard.hello.boot);
+        let hello = own_hello(&self.ctx.config, boot);
+        let introduction = Introduction { identity: &self.identity, hello };
         let sessions = self.peers[index].sessions_mut();
         let keyring = &mut self.ctx.keyring;
         match sessions.respond(now, &introduction, heard, remote_id, local_id, keyring) {
@@ -169,11 +170,10 @@ impl Node {
             self.refused.unknown_key += 1;
             return;
         };
-        let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
-        let (public_key, initiator) = self.peers[index].initiator_mut();
-        let (peer, rng, keyring) = ((index, public_key), &mut self.rng, &mut self.ctx.keyring);
-        match initiator.challenged(now, &introduction, peer, unit, rng, keyring) {
+        let introduce =
+            |boot| Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, boot) };
+        let (rng, keyring) = (&mut self.rng, &mut self.ctx.keyring);
+        match self.peers[index].challenged(now, introduce, unit, rng, keyring) {
             Some(letter) => self.post(to, letter),
             None => self.refused.authentication += 1,
         }
@@ -238,8 +238,8 @@ impl Node {
     /// Begins a handshake with a peer whose address is known, or tries again.
     pub(super) fn initiate(&mut self, now: Duration, index: usize) {
         let Some(to) = self.peers[index].address() else { return };
-        let introduction =
-            Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, self.boot) };
+        let hello = own_hello(&self.ctx.config, self.peers[index].boot());
+        let introduction = Introduction { identity: &self.identity, hello };
         let (public_key, initiator) = self.peers[index].initiator_mut();
         let (peer, rng, keyring) = ((index, public_key), &mut self.rng, &mut self.ctx.keyring);
         if let Some(letter) = initiator.initiate(now, &introduction, peer, rng, keyring) {

@@ -4,13 +4,16 @@ use super::Peer;
 use crate::context::Context;
 use crate::keys::PublicKey;
 use crate::path::endpoint::Age;
-use crate::session::initiator::Initiator;
+use crate::session::initiator::{Initiator, Introduction};
+use crate::session::keyring::Keyring;
 use crate::session::sessions::Sessions;
 use crate::status::PeerCounters;
+use rand::Rng;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::inner::Flow;
 use wire::natives::Name;
+use wire::unit::Unit;
 
 impl Peer {
     /// Index in the configuration.
@@ -21,6 +24,11 @@ impl Peer {
     /// Name in the configuration.
     pub(crate) fn name(&self) -> &str {
         &self.config.name
+    }
+
+    /// The own boot that handshakes with it say.
+    pub(crate) fn boot(&self) -> u64 {
+        self.boots.said()
     }
 
     /// The peer's public key.
@@ -41,6 +49,22 @@ impl Peer {
     /// The peer's public key, and its handshakes to be changed.
     pub(crate) fn initiator_mut(&mut self) -> (&PublicKey, &mut Initiator) {
         (&self.config.public_key, self.sessions.initiator_mut())
+    }
+
+    /// Takes a challenge to this node's handshake: the unit to send at once. A peer that has confirmed a
+    /// higher number has seen a later state of this node than this one, whose link is then void.
+    pub(crate) fn challenged<'a>(
+        &mut self,
+        now: Duration,
+        introduce: impl FnOnce(u64) -> Introduction<'a>,
+        unit: &Unit<'_>,
+        rng: &mut impl Rng,
+        keyring: &mut Keyring,
+    ) -> Option<Vec<u8>> {
+        let Peer { sessions, boots, config, .. } = self;
+        let introduce = || introduce(boots.lose());
+        let peer = (self.index, &config.public_key);
+        sessions.initiator_mut().challenged(now, introduce, peer, unit, rng, keyring)
     }
 
     /// Counters of its traffic.

@@ -46,8 +46,8 @@ const MAX_PATIENCE_TO_FILL: Duration = Duration::from_millis(25);
 
 /// One link with one peer. Its components belong to the peer, whose stages use them side by side.
 pub struct Link {
-    /// The peer's boot.
-    peer_boot: u64,
+    /// The boots that this node and the peer said.
+    boots: (u64, u64),
     /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
     is_plain: bool,
     /// Bytes of the store that both ends use for each direction; 0 in a plain tunnel.
@@ -107,7 +107,7 @@ impl Link {
     /// A new link with the peer that said `hello`, in a session of this version. `shares`: this node has a
     /// group.
     #[must_use]
-    pub fn new(config: &Config, hello: &Hello, version: u8, shares: bool) -> Self {
+    pub fn new(config: &Config, own_boot: u64, hello: &Hello, version: u8, shares: bool) -> Self {
         let is_plain = version == PLAIN;
         let off = (
             Parameters { policy: Policy::Off, ..config.reduce },
@@ -124,7 +124,7 @@ impl Link {
         let sends_again = sends_again(parameters);
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
-            peer_boot: hello.boot,
+            boots: (own_boot, hello.boot),
             is_plain,
             store_bytes,
             arq: Arq::new(abilities),
@@ -143,16 +143,16 @@ impl Link {
         }
     }
 
-    /// Whether it is with this boot of the peer, and plain or not.
+    /// Whether it is between these boots of this node and the peer, and plain or not.
     #[must_use]
-    pub fn is_with(&self, peer_boot: u64, is_plain: bool) -> bool {
-        (self.peer_boot, self.is_plain) == (peer_boot, is_plain)
+    pub fn is_between(&self, own_boot: u64, peer_boot: u64, is_plain: bool) -> bool {
+        (self.boots, self.is_plain) == ((own_boot, peer_boot), is_plain)
     }
 
     /// The peer's boot.
     #[must_use]
     pub fn peer_boot(&self) -> u64 {
-        self.peer_boot
+        self.boots.1
     }
 
     /// Whether nothing is in common but the plain tunnel.

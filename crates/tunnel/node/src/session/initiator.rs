@@ -189,11 +189,12 @@ impl Initiator {
         Some(letter)
     }
 
-    /// Takes a challenge to the newest attempt, if it is that: the unit to send at once.
-    pub fn challenged(
+    /// Takes a challenge to the newest attempt, if it is that: the unit to send at once. `introduce` is called
+    /// if the peer has confirmed a higher number than this node's newest.
+    pub fn challenged<'a>(
         &mut self,
         now: Duration,
-        introduction: &Introduction<'_>,
+        introduce: impl FnOnce() -> Introduction<'a>,
         peer: (usize, &PublicKey),
         unit: &Unit<'_>,
         rng: &mut impl Rng,
@@ -213,7 +214,7 @@ impl Initiator {
             Asked::NumberAbove(newest) => {
                 let (challenges, network) = (attempt.challenges + 1, attempt.network.clone());
                 self.across_boots = self.across_boots.max(newest);
-                self.begin_attempt(now, (introduction, network), peer, rng, keyring)?;
+                self.begin_attempt(now, (&introduce(), network), peer, rng, keyring)?;
                 self.trying.as_mut()?.attempts.back_mut()?.challenges = challenges;
             }
         }

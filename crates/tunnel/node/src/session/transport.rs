@@ -40,6 +40,8 @@ pub struct Session {
     pub network: Arc<Network>,
     /// The peer's announcements.
     pub hello: Hello,
+    /// The boot that this node said.
+    pub own_boot: u64,
     /// Version that both speak.
     pub version: u8,
     /// What its units are sealed with.
@@ -100,6 +102,7 @@ impl Session {
             answered_to: Vec::new(),
             network,
             hello,
+            own_boot: own.boot,
             send_mac: PacketMac::new(&mac_key(&keys.send)),
             receive_mac: PacketMac::new(&mac_key(&keys.receive)),
             cipher,

@@ -23,4 +23,5 @@ mod reachability;
 mod relays;
 mod sessions;
 mod snoop;
+mod twins;
 mod versions;

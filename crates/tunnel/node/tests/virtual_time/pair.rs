@@ -185,9 +185,19 @@ impl Pair {
     }
 
     fn start_above(&mut self, index: usize, handshakes_above: u64, seed: [u8; 32]) {
-        let config = Config { handshakes_above, ..self.configs[index].clone() };
-        let node = Node::new(config, seed, self.now()).unwrap();
+        let node = self.machine(index, handshakes_above, seed);
         self.replace(index, node);
+    }
+
+    /// Another machine with the same keys.
+    pub fn twin(&mut self, index: usize) -> Node {
+        self.starts += 1;
+        self.machine(index, self.now().as_micros() as u64, [self.starts; 32])
+    }
+
+    fn machine(&self, index: usize, handshakes_above: u64, seed: [u8; 32]) -> Node {
+        let config = Config { handshakes_above, ..self.configs[index].clone() };
+        Node::new(config, seed, self.now()).unwrap()
     }
 
     pub fn outcomes(&self, at: usize, wanted: Outcome) -> usize {

@@ -119,13 +119,16 @@ impl Outstanding {
         Some(self.widen(receipt.newest)).filter(|newest| *newest < self.next)
     }
 
-    /// Takes a receipt, and calls `fate` for every sequence whose fate is new. Ignores a receipt for
-    /// sequences that were never sent.
-    pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) {
-        let Some(newest) = self.newest_of(receipt) else { return };
+    /// Takes a receipt, and calls `fate` for every sequence whose fate is new. Whether it makes sense: a
+    /// receipt for sequences that were never sent is ignored, and one that is newer than all others lacks
+    /// nothing that the receiver held.
+    pub fn receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut fate: impl FnMut(u64, Fate)) -> bool {
+        let Some(newest) = self.newest_of(receipt) else { return false };
+        let is_newest = self.newest_reported.is_none_or(|before| newest > before);
+        let mut makes_sense = true;
         let first = self.next - self.sent.len() as u64;
         let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at);
-        if self.newest_reported.is_none_or(|before| newest > before) {
+        if is_newest {
             self.measure(now, newest, first, receipt);
         }
         let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
@@ -134,6 +137,7 @@ impl Outstanding {
                 break;
             };
             let Sent { at, fate: known, again } = &mut self.sent[(sequence - first) as usize];
+            makes_sense &= !(is_newest && state == State::Missing && *known == Some(Fate::Held));
             let overtaken_long_ago =
                 || newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
             let told = match state {
@@ -150,6 +154,7 @@ impl Outstanding {
                 fate(sequence, told);
             }
         }
+        makes_sense
     }
 
     fn measure(&mut self, now: Duration, newest: u64, first: u64, receipt: &Receipt<'_>) {

@@ -87,6 +87,9 @@ impl Peer {
                 self.counters.receipts_received += 1;
                 let Link { arq, reduce, roles, .. } = link;
                 if !arq.knows(&receipt) {
+                    if arq.is_at_odds() {
+                        self.begin_again();
+                    }
                     return false;
                 }
                 if !reduce.adopt_generation(receipt.generation) {
@@ -110,6 +113,9 @@ impl Peer {
                         Fate::Lost | Fate::Doubted => reduce.report_lost(sequence),
                     }
                 });
+                if arq.is_at_odds() {
+                    self.begin_again();
+                }
                 true
             }
             FrameType::Request => {
