@@ -44,10 +44,44 @@ fn encrypted_traffic_gains_nothing_and_is_said_to() {
 }
 
 #[test]
-fn text_that_does_not_repeat_is_left_to_a_compressor() {
+fn text_that_does_not_repeat_is_said_to_be_compressed() {
     let report = analyze(&pcap(RAW_IP, &download(0, (0..50).map(page))));
-    assert!(report.advice.contains("ompress"), "{}", report.advice);
-    assert!(!report.advice.starts_with("Redundancy elimination"), "{}", report.advice);
+    assert!(report.advice.contains("Compressing each payload saves"), "{}", report.advice);
+    assert!(report.default.unwrap().saved_percent > 50.0, "{}", report.advice);
+}
+
+#[test]
+fn content_that_repeats_behind_the_default_store_is_said_to_need_a_larger_one() {
+    const SEGMENTS: u64 = 24 << 10;
+    let payloads = || (0..SEGMENTS).map(|number| noise(number, 1024));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("twice.pcap");
+    std::fs::write(&file, pcap(RAW_IP, &download(0, payloads().chain(payloads())))).unwrap();
+    let options = Options { only: ["default", "max-match"].map(str::to_owned).to_vec(), ..Options::default() };
+    let report = options.analyze_file(&file, &mut |_| {}).unwrap();
+    assert!(report.default.unwrap().saved_percent < 1.0, "{:?}", report.default);
+    assert_eq!(report.stores.iter().map(|point| point.store_mib).collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32, 64]);
+    assert_eq!(report.store_mib_to_take, Some(32), "{:?}", report.stores);
+    assert_eq!(report.configuration, ["[reduce]", "store_mib = 32"]);
+    let best = report.best_tunnel().unwrap().saved_percent;
+    let there = report.method("max-match").unwrap().total.saved_percent;
+    assert!((best - there).abs() < 3.0, "{best} and {there}");
+    assert!(report.advice.contains("with stores of 32 MiB"), "{}", report.advice);
+}
+
+#[test]
+fn repetition_beyond_the_largest_store_is_said_to_be_there() {
+    let payloads = || (0..3000).map(|number| noise(number, 1024));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("twice.pcap");
+    std::fs::write(&file, pcap(RAW_IP, &download(0, payloads().chain(payloads())))).unwrap();
+    let mut options = Options::default();
+    options.tunnel.largest_store_mib = 2;
+    let report = options.analyze_file(&file, &mut |_| {}).unwrap();
+    // The default size is always measured.
+    assert_eq!(report.stores.iter().map(|point| point.store_mib).collect::<Vec<_>>(), [1, 2, 16]);
+    assert_eq!(report.store_mib_to_take, Some(16));
+    assert!(report.configuration.is_empty(), "{:?}", report.configuration);
 }
 
 #[test]
@@ -55,7 +89,7 @@ fn what_several_clients_fetch_is_said_to_need_overhearing() {
     let firmware = || (0..50).map(|number| noise(number, 1400));
     let packets = [download(0, firmware()), download(1, firmware())].concat();
     let report = analyze(&pcap(RAW_IP, &packets));
-    assert!(report.advice.starts_with("Redundancy elimination saves 4"), "{}", report.advice);
+    assert!(report.advice.starts_with("The tunnel saves 4"), "{}", report.advice);
     assert!(
         report.advice.contains("50% of what clients receive only other clients received"),
         "{}",
