@@ -4,7 +4,7 @@ use crate::report::Report;
 use crate::tunnel::{TunnelReport, default_store_mib};
 
 /// Savings below this do not justify a tunnel.
-const WORTH_PERCENT: f64 = 3.0;
+pub(crate) const WORTH_PERCENT: f64 = 3.0;
 /// The share of redundancy from which the advice mentions it, between clients or out of a store's reach.
 const MENTIONED_PERCENT: f64 = 5.0;
 
@@ -131,7 +131,7 @@ fn between_clients(report: &Report) -> Option<String> {
     let inter = chunk.inter_percent;
     (inter >= MENTIONED_PERCENT && report.clients > 1).then(|| {
         format!(
-            " {} of what clients receive only other clients received before: that part needs one station \
+            "{} of what clients receive only other clients received before: that part needs one station \
              for all of them, or stations that overhear each other (`[overhear]`).",
             share(inter)
         )

@@ -1,12 +1,13 @@
 //! Savings over the size of the store.
 
 use super::{TunnelOptions, TunnelReport, default_store_mib};
+use crate::advice::WORTH_PERCENT;
 
 /// The most stores of one pass together, in MiB. Two nodes have up to four stores each of them.
 const PASS_MIB: usize = 256;
 
 /// Savings of one more percent are worth a larger store.
-const WORTH_PERCENT: f64 = 1.0;
+const STEP_PERCENT: f64 = 1.0;
 
 /// Sizes of stores to try, in MiB: powers of two up to the one that holds `content_bytes` and to `largest_mib`.
 /// Larger stores save no more.
@@ -52,10 +53,11 @@ pub(crate) fn curve<E>(
     Ok(curve)
 }
 
-/// The smallest store whose savings are within one percent of the best ones.
+/// The smallest store whose savings are within one percent of the best ones, if those justify a tunnel.
 pub(crate) fn store_to_take(curve: &[TunnelReport]) -> Option<&TunnelReport> {
     let best = curve.iter().map(|point| point.saved_percent).max_by(f64::total_cmp)?;
-    curve.iter().find(|point| point.saved_percent >= best - WORTH_PERCENT)
+    let within = |point: &&TunnelReport| point.saved_percent >= best - STEP_PERCENT;
+    curve.iter().find(within).filter(|_| best >= WORTH_PERCENT)
 }
 
 #[cfg(test)]
@@ -87,5 +89,6 @@ mod tests {
         let curve = [point(1, 1000), point(2, 509), point(4, 500), point(8, 500)];
         assert_eq!(store_to_take(&curve).map(|point| point.store_mib), Some(2));
         assert_eq!(store_to_take(&[]), None);
+        assert_eq!(store_to_take(&[point(1, 1020), point(16, 990)]), None, "nothing is worth a tunnel");
     }
 }

@@ -131,11 +131,11 @@ fn curve(report: &Report) -> Table {
             (false, false) => "",
         };
         let saved = point.saved_percent;
-        table.row([format!("{} MiB", point.store_mib), share(saved), bar(saved), remark.to_owned()]);
+        table.row([format!("{} MiB", point.store_mib), share(saved), remark.to_owned(), bar(saved)]);
     }
     if let Some(max_match) = report.method("max-match") {
         let saved = max_match.total.saved_percent;
-        table.row(["max-match".to_owned(), share(saved), bar(saved), "of the payload".to_owned()]);
+        table.row(["max-match".to_owned(), share(saved), "of the payload".to_owned(), bar(saved)]);
     }
     table
 }
