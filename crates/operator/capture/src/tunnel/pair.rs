@@ -23,6 +23,9 @@ const REST: Duration = Duration::from_secs(2);
 const KEEPALIVE: Duration = Duration::from_secs(25);
 /// The shortest time between two polls of a timer, so that time never stands still.
 const LEAST: Duration = Duration::from_micros(1);
+/// The time until a node takes a packet from its device. Packets that arrive meanwhile share its turn, and may
+/// share a datagram. Measured: with this time, captures leave as many bytes as through `overheard up`.
+const TURN: Duration = Duration::from_micros(50);
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 256;
 /// Keys and all other randomness come from this seed, so that equal captures give equal reports.
@@ -84,14 +87,14 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Carries a packet of the capture. Packets with the same time wait for each other, as in a node that
-    /// reads them together.
+    /// Carries a packet of the capture.
     pub(crate) fn carry(&mut self, crossing: &Crossing<'_>) {
         let at = self.schedule.time_of(crossing.at);
         self.run_until(at);
         let from = if crossing.toward == Toward::Client { GATEWAY } else { STATION };
         self.nodes[from].handle_packet(self.now, crossing.bytes);
-        self.due[from] = Some(self.now);
+        let turn = self.now + TURN;
+        self.due[from] = Some(self.due[from].map_or(turn, |due| due.min(turn)));
         self.offered_packets += 1;
     }
 

@@ -128,9 +128,9 @@ fn send_all(file: &Path, longest_pause: Duration, [gateway, station]: &[Sender; 
         for crossing in crossings.packets() {
             due += crossing.at.saturating_sub(previous.unwrap_or(crossing.at)).min(longest_pause);
             previous = Some(crossing.at);
-            if let Some(pause) = due.checked_duration_since(Instant::now()) {
-                std::thread::sleep(pause);
-            }
+            // A late packet delays those behind it: they would otherwise leave together, and be packed.
+            due = due.max(Instant::now());
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
             let sender = if crossing.toward == Toward::Client { gateway } else { station };
             sender.send(crossing.bytes);
             sent += 1;
