@@ -110,10 +110,10 @@ impl Options {
         self.names().iter().filter(|name| self.wants(name)).filter_map(|name| self.method(name)).collect()
     }
 
-    /// Tunnels with stores of these sizes.
-    fn tunnels(&self, sizes_mib: &[usize]) -> Result<Vec<Pair>, CaptureError> {
-        let tunnel = |&mib: &usize| Pair::new(mib, &self.tunnel);
-        let tunnels: Result<_, _> = sizes_mib.iter().map(tunnel).collect();
+    /// Tunnels with these policies and stores.
+    fn tunnels(&self, wanted: &[(Policy, usize)]) -> Result<Vec<Pair>, CaptureError> {
+        let tunnel = |&(policy, store_mib): &(Policy, usize)| Pair::new(policy, store_mib, &self.tunnel);
+        let tunnels: Result<_, _> = wanted.iter().map(tunnel).collect();
         tunnels.map_err(|why| CaptureError::Parameters(why.to_string()))
     }
 
@@ -128,11 +128,13 @@ impl Options {
         let source = Source::open(path)?;
         let is_regular = source.progress().total_bytes().is_some();
         let mut report = self.analyze(source, watch)?;
-        if let Some(default) = report.default.filter(|_| is_regular) {
-            report.set_curve(curve(&default, &self.tunnel, |sizes_mib| {
-                let tunnels = self.tunnels(sizes_mib)?;
+        if let Some(default) = report.default.as_ref().filter(|_| is_regular) {
+            let curve = curve(default, &self.tunnel, |sizes_mib| {
+                let wanted: Vec<_> = sizes_mib.iter().map(|&mib| (Policy::default(), mib)).collect();
+                let tunnels = self.tunnels(&wanted)?;
                 pass(Source::open(path)?, Vec::new(), tunnels, watch).map(|results| results.tunnels)
-            })?);
+            })?;
+            report.set_curve(curve);
         }
         Ok(report)
     }
@@ -140,7 +142,8 @@ impl Options {
     /// Analyses a capture in one pass, without the curve. `watch` receives the progress.
     pub fn analyze(&self, source: Source, watch: &mut dyn FnMut(&Progress)) -> Result<Report, CaptureError> {
         self.validate()?;
-        let sizes_mib: &[usize] = if self.wants(DEFAULT_TUNNEL) { &[default_store_mib()] } else { &[] };
-        Ok(Report::new(pass(source, self.methods(), self.tunnels(sizes_mib)?, watch)?))
+        let policies = [Policy::default(), Policy::Acked].map(|policy| (policy, default_store_mib()));
+        let tunnels = if self.wants(DEFAULT_TUNNEL) { self.tunnels(&policies)? } else { Vec::new() };
+        Ok(Report::new(pass(source, self.methods(), tunnels, watch)?))
     }
 }

@@ -42,7 +42,9 @@ pub struct Crossings {
 impl Crossings {
     /// Adds a copy of a packet. TCP super-segments are cut as the capturing host's device cuts them.
     pub(crate) fn push(&mut self, at: Duration, toward: Toward, inner: &Inner, packet: &[u8]) {
-        if packet.len() > MAX_PACKET_BYTES && inner.flow.protocol == TCP && self.push_cut(at, toward, inner, packet)
+        if packet.len() > MAX_PACKET_BYTES
+            && inner.flow.protocol == TCP
+            && self.push_cut(at, toward, inner, packet)
         {
             return;
         }

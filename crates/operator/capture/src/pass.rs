@@ -113,7 +113,8 @@ fn hand_on(queues: &[SyncSender<Arc<Piece>>], piece: &mut Piece) {
 
 /// The workers' results. A panic in a worker is our fault and not the capture's, so it is passed on.
 fn joined<T>(workers: Vec<ScopedJoinHandle<'_, T>>) -> Vec<T> {
-    let join = |worker: ScopedJoinHandle<'_, T>| worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
+    let join =
+        |worker: ScopedJoinHandle<'_, T>| worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e));
     workers.into_iter().map(join).collect()
 }
 

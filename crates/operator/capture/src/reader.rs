@@ -169,7 +169,8 @@ fn take_record(block: PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, frame
     let (interface, stamp, bytes, original_bytes) = match block {
         PcapBlockOwned::LegacyHeader(header) => {
             let link_type = LinkType(header.network.0 as u32 as u16);
-            let clock = if header.is_nanosecond_precision() { Clock::NANOSECONDS } else { Clock::MICROSECONDS };
+            let clock =
+                if header.is_nanosecond_precision() { Clock::NANOSECONDS } else { Clock::MICROSECONDS };
             interfaces.push(Interface { link_type, snap_bytes: usize::MAX, clock });
             return Record::Other;
         }
@@ -186,7 +187,11 @@ fn take_record(block: PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, frame
             }
             let snap_bytes = if about.snaplen == 0 { usize::MAX } else { about.snaplen as usize };
             let clock = Clock::of_interface(about.if_tsresol, about.if_tsoffset);
-            interfaces.push(Interface { link_type: LinkType(about.linktype.0 as u32 as u16), snap_bytes, clock });
+            interfaces.push(Interface {
+                link_type: LinkType(about.linktype.0 as u32 as u16),
+                snap_bytes,
+                clock,
+            });
             return Record::Other;
         }
         PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {

@@ -30,6 +30,8 @@ pub struct Report {
     pub methods: Vec<MethodReport>,
     /// The tunnel with the default configuration.
     pub default: Option<TunnelReport>,
+    /// The same with the policy `acked`.
+    pub acked: Option<TunnelReport>,
     /// The tunnel with stores of several sizes, from the smallest, the default one among them. Empty for a
     /// capture that can be read only once.
     pub stores: Vec<TunnelReport>,
@@ -135,6 +137,7 @@ impl MethodReport {
 impl Report {
     pub(crate) fn new(results: Results) -> Self {
         let Results { dissector, link_types, damage, methods, tunnels } = results;
+        let mut tunnels = tunnels.into_iter();
         let mut report = Report {
             packets: dissector.frames().frames,
             clients: dissector.clients() as u64,
@@ -143,7 +146,8 @@ impl Report {
             frames: *dissector.frames(),
             damage: damage.map(|damage| damage.to_string()),
             methods,
-            default: tunnels.first().copied(),
+            default: tunnels.next(),
+            acked: tunnels.next(),
             stores: Vec::new(),
             store_mib_to_take: None,
             configuration: Vec::new(),

@@ -1,12 +1,14 @@
 //! Savings of each method on captures.
 
+mod live;
 mod picture;
 mod text;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use capture::{CaptureError, Options, Progress, Report, TunnelOptions};
 use daemon::config::Mistake;
 use indicatif::{ProgressBar, ProgressStyle};
+use live::Live;
 use re::Policy;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -18,8 +20,14 @@ use std::time::{Duration, Instant};
 #[command(after_long_help = METHODS)]
 pub struct Args {
     /// Captures: pcap or pcapng, also compressed as .xz, .gz or .zst; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "interface", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Capture this network interface instead, into a file without a name in the folder for temporary files
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
+    interface: Option<String>,
+    /// The length of that capture, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "interface")]
+    seconds: u32,
     /// Print one JSON object in a line for each file
     #[arg(long)]
     json: bool,
@@ -117,29 +125,24 @@ pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
     if args.svg.is_some() && args.files.len() > 1 {
         return Err(Mistake::new("--svg draws one capture; give one file").into());
     }
-    let mut out = io::stdout().lock();
+    if let Some(interface) = &args.interface {
+        let live = Live::capture(interface, Duration::from_secs(args.seconds.into()))?;
+        return args
+            .report(&options, Path::new(interface), &live.path())?
+            .map_err(|why| anyhow!("{interface} {why}"));
+    }
     let (count, mut unreadable) = (args.files.len(), 0);
     for (number, file) in args.files.iter().enumerate() {
-        let start = Instant::now();
-        let report = match analyze(&options, file) {
-            Ok(report) => report,
+        if number > 0 && !args.json {
+            crate::say!("")?;
+        }
+        match args.report(&options, file, file)? {
+            Ok(()) => {}
             Err(why) if count == 1 => bail!("{} {why}", file.display()),
             Err(why) => {
                 crate::hint!("{} {why}", file.display());
                 unreadable += 1;
-                continue;
             }
-        };
-        if args.json {
-            writeln!(out, "{}", serde_json::to_string(&OfFile { file, report: &report })?)?;
-        } else {
-            if number > 0 {
-                writeln!(out)?;
-            }
-            text::write(&mut out, file, &report, start.elapsed())?;
-        }
-        if let Some(svg) = &args.svg {
-            picture::draw(svg, file, &report).with_context(|| svg.display().to_string())?;
         }
     }
     if unreadable > 0 {
@@ -149,6 +152,30 @@ pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
 }
 
 impl Args {
+    /// Analyses the capture at `path`, and prints the report under `name`. The inner error is that of the capture.
+    fn report(
+        &self,
+        options: &Options,
+        name: &Path,
+        path: &Path,
+    ) -> anyhow::Result<Result<(), CaptureError>> {
+        let start = Instant::now();
+        let report = match analyze(options, name, path) {
+            Ok(report) => report,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut out = io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string(&OfFile { file: name, report: &report })?)?;
+        } else {
+            text::write(&mut out, name, &report, start.elapsed())?;
+        }
+        if let Some(svg) = &self.svg {
+            picture::draw(svg, name, &report).with_context(|| svg.display().to_string())?;
+        }
+        Ok(Ok(()))
+    }
+
     fn options(&self) -> Options {
         let mut options = Options {
             only: self.methods.clone(),
@@ -172,14 +199,14 @@ impl Args {
 }
 
 /// Analyses one file with a progress bar, which appears if standard error is a terminal.
-fn analyze(options: &Options, file: &Path) -> Result<Report, CaptureError> {
+fn analyze(options: &Options, name: &Path, path: &Path) -> Result<Report, CaptureError> {
     let bar = ProgressBar::no_length();
     let style =
         |template: &str| ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
     bar.set_style(style("{msg} {spinner} {bytes} ({bytes_per_sec})"));
-    bar.set_message(file.display().to_string());
+    bar.set_message(name.display().to_string());
     let mut has_length = false;
-    let report = options.analyze_file(file, &mut |progress: &Progress| {
+    let report = options.analyze_file(path, &mut |progress: &Progress| {
         if let (Some(total_bytes), false) = (progress.total_bytes(), has_length) {
             bar.set_length(total_bytes);
             bar.set_style(style("{msg} {wide_bar} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)"));

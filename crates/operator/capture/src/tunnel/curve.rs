@@ -45,7 +45,7 @@ pub(crate) fn curve<E>(
 ) -> Result<Vec<TunnelReport>, E> {
     let mut sizes = sizes(default.content_bytes(), options.largest_store_mib);
     sizes.retain(|&size| size != default_store_mib());
-    let mut curve = vec![*default];
+    let mut curve = vec![default.clone()];
     for pass in passes(sizes) {
         curve.extend(carry(&pass)?);
     }
@@ -64,6 +64,7 @@ pub(crate) fn store_to_take(curve: &[TunnelReport]) -> Option<&TunnelReport> {
 mod tests {
     use super::*;
     use crate::tunnel::Carried;
+    use re::Policy;
 
     #[test]
     fn sizes_end_with_the_first_that_holds_everything() {
@@ -84,7 +85,7 @@ mod tests {
     fn the_store_to_take_is_the_smallest_within_one_percent_of_the_best() {
         let point = |store_mib, sent_bytes| {
             let to_client = Carried { packets: 1, packet_bytes: 1000, datagrams: 1, sent_bytes };
-            TunnelReport::new(store_mib, to_client, Carried::default(), 1)
+            TunnelReport::new(Policy::Adaptive, store_mib, to_client, Carried::default(), 1)
         };
         let curve = [point(1, 1000), point(2, 509), point(4, 500), point(8, 500)];
         assert_eq!(store_to_take(&curve).map(|point| point.store_mib), Some(2));

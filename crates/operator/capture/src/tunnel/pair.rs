@@ -1,14 +1,15 @@
 //! Two nodes and a link without loss, in virtual time.
 
+use super::TunnelOptions;
 use super::report::{Carried, TunnelReport};
 use super::schedule::Schedule;
-use super::TunnelOptions;
 use crate::crossing::{Crossing, MAX_PACKET_BYTES};
 use crate::flow::Toward;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use node::{AROUND_PACKET, Config, ConfigError, NetworkKey, Node, PeerConfig, PrivateKey, Shortening};
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
+use re::Policy;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -43,6 +44,7 @@ struct Flying {
 pub(crate) struct Pair {
     nodes: [Node; 2],
     addresses: [SocketAddr; 2],
+    policy: Policy,
     store_mib: usize,
     one_way: Duration,
     schedule: Schedule,
@@ -59,18 +61,23 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Two nodes with stores of this size, after their handshake.
+    /// Two nodes with this policy and stores of this size, after their handshake.
     ///
     /// # Errors
     ///
     /// If the store has a size that a configuration cannot have.
-    pub(crate) fn new(store_mib: usize, options: &TunnelOptions) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        policy: Policy,
+        store_mib: usize,
+        options: &TunnelOptions,
+    ) -> Result<Self, ConfigError> {
         let addresses = [1, 2].map(|last| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)), 4780));
-        let [gateway, station] = configs(store_mib, addresses[GATEWAY]);
+        let [gateway, station] = configs(policy, store_mib, addresses[GATEWAY]);
         let node = |config, seed| Node::new(config, [seed; 32], Duration::ZERO);
         let mut pair = Pair {
             nodes: [node(gateway, 1)?, node(station, 2)?],
             addresses,
+            policy,
             store_mib,
             one_way: options.round_trip / 2,
             schedule: Schedule::new(REST + 2 * options.round_trip, options.longest_pause),
@@ -110,7 +117,7 @@ impl Pair {
                 sent_bytes: now.sent_bytes - before.sent_bytes,
             }
         });
-        TunnelReport::new(self.store_mib, to_client, to_server, self.offered_packets)
+        TunnelReport::new(self.policy, self.store_mib, to_client, to_server, self.offered_packets)
     }
 
     /// A node's counts since its start.
@@ -176,9 +183,9 @@ impl Pair {
     }
 }
 
-/// The default configurations of the gateway at this address and of its station, with this store. Either may
-/// send packets of any address to the other.
-fn configs(store_mib: usize, gateway_address: SocketAddr) -> [Config; 2] {
+/// The configurations of the gateway at this address and of its station: the default ones, with this policy and
+/// this store. Either may send packets of any address to the other.
+fn configs(policy: Policy, store_mib: usize, gateway_address: SocketAddr) -> [Config; 2] {
     let rng = &mut ChaCha12Rng::seed_from_u64(SEED);
     let network_key = NetworkKey::generate(rng);
     let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
@@ -192,6 +199,7 @@ fn configs(store_mib: usize, gateway_address: SocketAddr) -> [Config; 2] {
             keepalive: endpoint.map(|_| KEEPALIVE),
         };
         let mut config = Config::new(keys[own].clone(), network_key.clone(), vec![peer]);
+        config.reduce.policy = policy;
         config.reduce.store_bytes = store_mib.saturating_mul(1 << 20);
         config.shorten = Shortening::ALL;
         config.max_datagram_bytes = MAX_PACKET_BYTES + AROUND_PACKET;

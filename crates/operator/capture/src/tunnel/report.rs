@@ -1,6 +1,7 @@
 //! What a tunnel carried, and what it sent for that.
 
 use crate::report::percent;
+use re::Policy;
 use serde::Serialize;
 use std::ops::AddAssign;
 
@@ -35,8 +36,10 @@ impl AddAssign for Carried {
 }
 
 /// A capture through a tunnel.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TunnelReport {
+    /// The policy of redundancy elimination.
+    pub policy: String,
     /// The store of each direction, in MiB.
     pub store_mib: usize,
     /// Savings of both directions, in percent of the packets' bytes.
@@ -54,10 +57,17 @@ pub struct TunnelReport {
 }
 
 impl TunnelReport {
-    pub(super) fn new(store_mib: usize, to_client: Carried, to_server: Carried, offered: u64) -> Self {
+    pub(super) fn new(
+        policy: Policy,
+        store_mib: usize,
+        to_client: Carried,
+        to_server: Carried,
+        offered: u64,
+    ) -> Self {
         let mut total = to_client;
         total += to_server;
         TunnelReport {
+            policy: policy.to_string(),
             store_mib,
             saved_percent: total.saved_percent(),
             to_client_saved_percent: to_client.saved_percent(),

@@ -49,6 +49,24 @@ fn noise_costs_what_the_tunnel_adds_and_its_repetition_saves_nearly_all() {
 }
 
 #[test]
+fn datagrams_that_repeat_within_a_round_trip_are_said_to_need_the_policy_acked() {
+    let payload = noise(1, 1000);
+    let mut file = pcap(RAW_IP, &[]);
+    for number in 0..400u32 {
+        let packet = udp_v6(5000, 53, &payload);
+        let length = packet.len() as u32;
+        let time = [number / 200, number % 200 * 5000];
+        file.extend([time[0], time[1], length, length].map(u32::to_le_bytes).concat());
+        file.extend(packet);
+    }
+    let report = Options::default().analyze(source(&file), &mut |_| {}).unwrap();
+    let (default, acked) = (report.default.unwrap(), report.acked.unwrap());
+    assert!(acked.saved_percent > default.saved_percent + 50.0, "{default:?} {acked:?}");
+    assert!(report.advice.contains("with the policy `acked`"), "{}", report.advice);
+    assert!(report.configuration.contains(&"policy = \"acked\"".to_owned()), "{:?}", report.configuration);
+}
+
+#[test]
 fn a_super_segment_is_carried_as_segments() {
     let payload = noise(1, 30_000);
     let report = tunnel(&[tcp_down(0, 1, &payload)]);

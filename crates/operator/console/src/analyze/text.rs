@@ -122,7 +122,7 @@ fn table(default: Option<&TunnelReport>, methods: &[MethodReport]) -> Table {
 fn curve(report: &Report) -> Table {
     let mut table = Table::new(&["store", "saved", "", ""]);
     for point in &report.stores {
-        let is_default = Some(point.store_mib) == report.default.map(|default| default.store_mib);
+        let is_default = Some(point.store_mib) == report.default.as_ref().map(|default| default.store_mib);
         let takes = Some(point.store_mib) == report.store_mib_to_take;
         let remark = match (is_default, takes) {
             (true, true) => "default; the size to take",

@@ -88,7 +88,8 @@ pub fn replay(file: &Path, longest_pause: Duration) -> Carried {
         // The kernel's own packets would cross the tunnel.
         machine.on(|| std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap());
     }
-    let nodes = [Node::start(&site, &cabled.gateway, "gateway"), Node::start(&site, &cabled.station, "station")];
+    let nodes =
+        [Node::start(&site, &cabled.gateway, "gateway"), Node::start(&site, &cabled.station, "station")];
     let machines = [(&cabled.gateway, "ohtest-gw"), (&cabled.station, "ohtest-st")];
     let senders = machines.map(|(machine, device)| {
         machine.ip(&format!("link set {device} txqueuelen 20000"));
