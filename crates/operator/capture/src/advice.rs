@@ -116,7 +116,8 @@ fn by_compression(report: &Report) -> Option<String> {
     })
 }
 
-/// Repetition that the tunnel does not turn into savings: what repeats is too far back, or in pieces too small.
+/// Repetition that the tunnel does not turn into savings: what repeats is too far back, or in pieces too
+/// small.
 fn out_of_reach(report: &Report) -> Option<String> {
     let there = report.method("max-match")?.total.saved_percent;
     let best = report.best_tunnel()?;

@@ -119,7 +119,8 @@ impl Options {
 
     /// Analyses a capture file; `-` is standard input. `watch` receives the progress of each pass.
     ///
-    /// A regular file is read several times, and the report has the curve of savings over the size of the store.
+    /// A regular file is read several times, and the report has the curve of savings over the size of the
+    /// store.
     pub fn analyze_file(
         &self,
         path: &Path,

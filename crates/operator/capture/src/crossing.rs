@@ -85,8 +85,8 @@ impl Crossings {
     }
 }
 
-/// The header of a device for a TCP super-segment; `None` if its segments would be tiny, or if extension headers
-/// are before TCP's.
+/// The header of a device for a TCP super-segment; `None` if its segments would be tiny, or if extension
+/// headers are before TCP's.
 fn front(packet: &[u8], segment_bytes: usize) -> Option<Front> {
     let (gso_type, ip_header_bytes) = match packet.first()? >> 4 {
         4 => (TCP_V4, usize::from(packet[0] & 0xf) * 4),

@@ -126,7 +126,8 @@ struct Transport {
 }
 
 impl Transport {
-    /// Appends a packet's new bytes to `batch`. Returns its headers and its direction, unless it is malformed.
+    /// Appends a packet's new bytes to `batch`. Returns its headers and its direction, unless it is
+    /// malformed.
     fn packet(&mut self, packet: &[u8], batch: &mut Batch) -> Option<(Inner, Toward)> {
         let (Ok(inner), Ok(sliced)) = (Inner::parse(packet), LaxSlicedPacket::from_ip(packet)) else {
             self.counts.malformed_packets += 1;

@@ -8,9 +8,10 @@
 //!
 //! # What is measured
 //!
-//! The base is the payload of TCP and UDP. Bytes retransmitted by TCP are redundancy of the path and not of
-//! the traffic. They are recognized by their sequence numbers and reported separately, and so are 802.11's
-//! retries.
+//! The tunnel itself carries the whole packets: `tunnel` has two nodes in virtual time. The methods are
+//! comparisons. Their base is the payload of TCP and UDP. Bytes retransmitted by TCP are redundancy of the
+//! path and not of the traffic. They are recognized by their sequence numbers and reported separately, and so
+//! are 802.11's retries.
 //!
 //! The two directions are measured separately, because a link has stores for each direction. `intra` and
 //! `inter` are shares of the traffic to clients: bytes that the same client received before, or only another

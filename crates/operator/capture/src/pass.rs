@@ -1,8 +1,8 @@
 //! One pass over a capture, for all methods and tunnels at once.
 //!
-//! One thread reads and dissects. Each method and each tunnel has its own thread and gets the same pieces of the
-//! capture. The queues are short, so memory stays bounded and the slowest one sets the pace. All get the same
-//! packets in the same order, so the figures do not depend on the threads.
+//! One thread reads and dissects. Each method and each tunnel has its own thread and gets the same pieces of
+//! the capture. The queues are short, so memory stays bounded and the slowest one sets the pace. All get the
+//! same packets in the same order, so the figures do not depend on the threads.
 
 use crate::crossing::Crossings;
 use crate::dissect::Dissector;

@@ -35,8 +35,8 @@ pub struct Report {
     /// The tunnel with stores of several sizes, from the smallest, the default one among them. Empty for a
     /// capture that can be read only once.
     pub stores: Vec<TunnelReport>,
-    /// The smallest store whose savings are within one percent of the best ones, in MiB. None without a curve,
-    /// and where a tunnel saves next to nothing.
+    /// The smallest store whose savings are within one percent of the best ones, in MiB. None without a
+    /// curve, and where a tunnel saves next to nothing.
     pub store_mib_to_take: Option<usize>,
     /// Lines for the configuration of both nodes; empty if the default one is best.
     pub configuration: Vec<String>,

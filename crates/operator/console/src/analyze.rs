@@ -56,7 +56,8 @@ pub struct Args {
     /// The number of packets in flight before `acked` receives a confirmation
     #[arg(long, value_name = "PACKETS", default_value_t = 32)]
     in_flight: u64,
-    /// The largest store that the tunnel is tried with, in MiB; its two nodes take up to four times as much memory
+    /// The largest store that the tunnel is tried with, in MiB; its two nodes take up to four times as much
+    /// memory
     #[arg(long, value_name = "MIB", default_value_t = TunnelOptions::default().largest_store_mib)]
     largest_store: usize,
     /// The round-trip time of the tunnel's link, in milliseconds
@@ -152,7 +153,8 @@ pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
 }
 
 impl Args {
-    /// Analyses the capture at `path`, and prints the report under `name`. The inner error is that of the capture.
+    /// Analyses the capture at `path`, and prints the report under `name`. The inner error is that of the
+    /// capture.
     fn report(
         &self,
         options: &Options,

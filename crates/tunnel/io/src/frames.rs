@@ -42,8 +42,8 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`Error::NoPacketRight`], [`Error::NoInterface`], or [`Error::CannotCapture`] for an interface whose frames
-    /// have an unknown form.
+    /// [`Error::NoPacketRight`], [`Error::NoInterface`], or [`Error::CannotCapture`] for an interface whose
+    /// frames have an unknown form.
     pub fn open(interface: &str) -> Result<Self, Error> {
         let mut socket = PacketSocket::open().map_err(|source| match Errno::from_io_error(&source) {
             Some(Errno::PERM | Errno::ACCESS) => Error::NoPacketRight,

@@ -9,8 +9,8 @@ const PASS_MIB: usize = 256;
 /// Savings of one more percent are worth a larger store.
 const STEP_PERCENT: f64 = 1.0;
 
-/// Sizes of stores to try, in MiB: powers of two up to the one that holds `content_bytes` and to `largest_mib`.
-/// Larger stores save no more.
+/// Sizes of stores to try, in MiB: powers of two up to the one that holds `content_bytes` and to
+/// `largest_mib`. Larger stores save no more.
 pub(super) fn sizes(content_bytes: u64, largest_mib: usize) -> Vec<usize> {
     let all_mib = usize::try_from(content_bytes.div_ceil(1 << 20)).unwrap_or(usize::MAX);
     let mut sizes: Vec<usize> = std::iter::successors(Some(1usize), |size| size.checked_mul(2))
@@ -22,8 +22,8 @@ pub(super) fn sizes(content_bytes: u64, largest_mib: usize) -> Vec<usize> {
     sizes
 }
 
-/// Parts of `sizes` for one pass each, the largest sizes first. The stores of a pass have at most [`PASS_MIB`]
-/// together, or it has one.
+/// Parts of `sizes` for one pass each, the largest sizes first. The stores of a pass have at most
+/// [`PASS_MIB`] together, or it has one.
 pub(super) fn passes(mut sizes: Vec<usize>) -> Vec<Vec<usize>> {
     sizes.sort_unstable();
     let mut passes: Vec<Vec<usize>> = Vec::new();

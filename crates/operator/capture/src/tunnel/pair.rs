@@ -24,8 +24,8 @@ const REST: Duration = Duration::from_secs(2);
 const KEEPALIVE: Duration = Duration::from_secs(25);
 /// The shortest time between two polls of a timer, so that time never stands still.
 const LEAST: Duration = Duration::from_micros(1);
-/// The time until a node takes a packet from its device. Packets that arrive meanwhile share its turn, and may
-/// share a datagram. Measured: with this time, captures leave as many bytes as through `overheard up`.
+/// The time until a node takes a packet from its device. Packets that arrive meanwhile share its turn, and
+/// may share a datagram. Measured: with this time, captures leave as many bytes as through `overheard up`.
 const TURN: Duration = Duration::from_micros(50);
 /// Buffers kept for reuse.
 const SPARE_BUFFERS: usize = 256;
@@ -183,8 +183,8 @@ impl Pair {
     }
 }
 
-/// The configurations of the gateway at this address and of its station: the default ones, with this policy and
-/// this store. Either may send packets of any address to the other.
+/// The configurations of the gateway at this address and of its station: the default ones, with this policy
+/// and this store. Either may send packets of any address to the other.
 fn configs(policy: Policy, store_mib: usize, gateway_address: SocketAddr) -> [Config; 2] {
     let rng = &mut ChaCha12Rng::seed_from_u64(SEED);
     let network_key = NetworkKey::generate(rng);

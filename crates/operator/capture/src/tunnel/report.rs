@@ -19,7 +19,8 @@ pub struct Carried {
 }
 
 impl Carried {
-    /// The share by which the datagrams are smaller than the packets, in percent; negative if they are larger.
+    /// The share by which the datagrams are smaller than the packets, in percent; negative if they are
+    /// larger.
     #[must_use]
     pub fn saved_percent(&self) -> f64 {
         if self.packet_bytes == 0 { 0.0 } else { 100.0 - percent(self.sent_bytes, self.packet_bytes) }

@@ -61,8 +61,8 @@ const GIVEN: [(&str, Where, How); 21] = [
     ("overheard analyze --svg curve.svg traffic.pcap", Where::Station, How::ToItsEnd),
 ];
 
-/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and the demo and `--interface` by
-/// tests of their own.
+/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and the demo and `--interface`
+/// by tests of their own.
 const GIVEN_ELSEWHERE: [&str; 5] = [
     "sudo overheard analyze --interface overheard0 --seconds 60",
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",

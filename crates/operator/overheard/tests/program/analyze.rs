@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 /// Longer pauses are shortened in both, so that a replay of hours ends. `OVERHEARD_LONGEST_PAUSE` has other
 /// milliseconds.
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
-/// Shorter captures are replayed three times, and the median counts: other programs on the machine change when
-/// the nodes run, and so how many packets share a datagram.
+/// Shorter captures are replayed three times, and the median counts: other programs on the machine change
+/// when the nodes run, and so how many packets share a datagram.
 const FEW_PACKETS: u64 = 4000;
 /// The largest difference, in percent of the packets' bytes.
 const WITHIN_PERCENT: f64 = 3.0;
@@ -102,6 +102,30 @@ fn analyze_says_what_the_tunnel_saves() {
     assert_eq!(carried.offered_packets, carried.packets);
     assert!(said > 30.0, "{said}");
     assert!((said - carried.saved_percent).abs() < WITHIN_PERCENT, "{said}, and {carried:?}");
+}
+
+#[test]
+fn the_curve_is_a_table_and_a_picture_and_standard_input_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, svg) = (folder.path().join("download.pcap"), folder.path().join("curve.svg"));
+    download(&file);
+    let analyze = |input: &Path| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["analyze", "--svg"]).arg(&svg).arg(input).stdin(File::open(&file).unwrap());
+        command.output().unwrap()
+    };
+    let output = analyze(&file);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("the size to take") && text.contains('█'), "{text}");
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    for part in ["<svg", "download.pcap", "store of each direction, MiB", "the size to take", "</svg>"] {
+        assert!(picture.contains(part), "{part} in {picture}");
+    }
+    let output = analyze(Path::new("-"));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("default") && !text.contains("the size to take"), "{text}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("no curve"), "{said}");
 }
 
 #[test]

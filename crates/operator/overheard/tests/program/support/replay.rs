@@ -78,8 +78,8 @@ pub struct Carried {
     pub saved_percent: f64,
 }
 
-/// Sends the packets of a capture through `overheard up` on two machines with the default configuration. Longer
-/// pauses between packets are shortened to `longest_pause`.
+/// Sends the packets of a capture through `overheard up` on two machines with the default configuration.
+/// Longer pauses between packets are shortened to `longest_pause`.
 pub fn replay(file: &Path, longest_pause: Duration) -> Carried {
     let cabled = Cabled::new();
     let site = site();
