@@ -1,14 +1,50 @@
-//! The advice of a report: one line, and notes on limitations of the figures.
+//! The advice of a report: one line, and lines for the configuration.
 
-use crate::report::{Report, percent};
+use crate::report::Report;
+use crate::tunnel::{TunnelReport, default_store_mib};
 
-/// Savings below this do not justify a tunnel, whose own headers cost as much.
-const WORTH_PERCENT: f64 = 3.0;
-/// The share of redundancy between clients from which the advice mentions it.
-const SHARED_PERCENT: f64 = 5.0;
+/// Savings below this do not justify a tunnel.
+pub(crate) const WORTH_PERCENT: f64 = 3.0;
+/// The share of redundancy from which the advice mentions it, between clients or out of a store's reach.
+const MENTIONED_PERCENT: f64 = 5.0;
 
-fn share(percent: f64) -> String {
+pub(crate) fn share(percent: f64) -> String {
     if percent.abs() < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
+}
+
+/// Lines for the configuration of both nodes; none if the default one is as good as any.
+pub(crate) fn configuration(report: &Report) -> Vec<String> {
+    if better_policy(report).is_some() {
+        let lines = [
+            "[reduce]",
+            "policy = \"acked\"",
+            "",
+            "[shorten]",
+            "headers = true",
+            "literals = true",
+            "packing = true",
+        ];
+        return lines.map(str::to_owned).to_vec();
+    }
+    match better_store(report) {
+        Some(best) => vec!["[reduce]".to_owned(), format!("store_mib = {}", best.store_mib)],
+        None => Vec::new(),
+    }
+}
+
+/// The tunnel with the policy `acked`, if it saves much more than with the default one and any store.
+fn better_policy(report: &Report) -> Option<&TunnelReport> {
+    let best = report.best_tunnel()?.saved_percent;
+    report.acked.as_ref().filter(|acked| {
+        acked.saved_percent >= WORTH_PERCENT && acked.saved_percent - best >= MENTIONED_PERCENT
+    })
+}
+
+/// The tunnel with a store that is larger than the default one and saves more, if that is worth a tunnel.
+fn better_store(report: &Report) -> Option<&TunnelReport> {
+    report
+        .best_tunnel()
+        .filter(|best| best.store_mib > default_store_mib() && best.saved_percent >= WORTH_PERCENT)
 }
 
 /// The line of advice.
@@ -16,38 +52,84 @@ pub(crate) fn advice(report: &Report) -> String {
     if report.traffic.payload_bytes == 0 {
         return nothing_to_read(report);
     }
-    let saved = |name: &str| report.method(name).map(|method| method.total);
-    let (Some(acked), Some(zstd)) = (saved("acked"), saved("zstd")) else {
-        return "Measure `acked` and `zstd` as well for advice.".to_owned();
+    let (Some(default), Some(best)) = (&report.default, report.best_tunnel()) else {
+        return "Measure `default` as well for advice.".to_owned();
     };
-    let (re, compressor, both) = (acked.saved_percent, zstd.saved_percent, acked.saved_with_zstd_percent);
     let mut advice = encrypted(report).map(|hint| hint + ". ").unwrap_or_default();
-    advice += &if re.max(compressor).max(both) < WORTH_PERCENT {
-        format!("There is next to nothing to gain here: at most {}.", share(re.max(compressor).max(both)))
-    } else if re < WORTH_PERCENT {
+    let saved = default.saved_percent;
+    advice += &if let Some(acked) = better_policy(report) {
         format!(
-            "A compressor alone saves {}; redundancy elimination adds nothing worth its price ({}).",
-            share(compressor),
-            share(re)
+            "The tunnel saves {} with the policy `acked`, and {} with the default configuration: much repeats within a \
+             round trip, and not in TCP. On a link that loses packets, `acked` saves less.",
+            share(acked.saved_percent),
+            share(saved)
         )
-    } else if compressor >= re {
+    } else if best.saved_percent.max(saved) < WORTH_PERCENT {
+        next_to_nothing(saved)
+    } else if let Some(best) = better_store(report) {
         format!(
-            "Compressing each packet saves {}, more than redundancy elimination ({}); both together {}.",
-            share(compressor),
-            share(re),
-            share(both)
+            "The tunnel saves {} with stores of {} MiB, and {} with the default of {} MiB.",
+            share(best.saved_percent),
+            best.store_mib,
+            share(saved),
+            default.store_mib
         )
-    } else if compressor < WORTH_PERCENT {
-        format!("Redundancy elimination saves {}; a compressor would save {}.", share(re), share(compressor))
     } else {
-        format!(
-            "Redundancy elimination saves {}, a compressor {}, both together {}.",
-            share(re),
-            share(compressor),
-            share(both)
-        )
+        format!("The tunnel saves {} with the default configuration.", share(saved))
     };
-    advice + &between_clients(report).unwrap_or_default()
+    let hints =
+        [smaller_store(report), by_compression(report), out_of_reach(report), between_clients(report)];
+    hints.into_iter().flatten().for_each(|hint| {
+        advice.push(' ');
+        advice.push_str(&hint);
+    });
+    advice
+}
+
+fn next_to_nothing(saved: f64) -> String {
+    let what = if saved < 0.0 {
+        format!("the tunnel sends {} more than it carries", share(-saved))
+    } else {
+        format!("the tunnel saves {}", share(saved))
+    };
+    format!("There is next to nothing to gain here: {what}.")
+}
+
+/// A store smaller than the default one that saves as much.
+fn smaller_store(report: &Report) -> Option<String> {
+    let mib = report.store_mib_to_take.filter(|&mib| mib < default_store_mib())?;
+    (report.best_tunnel()?.saved_percent >= WORTH_PERCENT)
+        .then(|| format!("Stores of {mib} MiB save as much to within 1%."))
+}
+
+/// The savings come from the compression of each packet.
+fn by_compression(report: &Report) -> Option<String> {
+    let saved = |name: &str| Some(report.method(name)?.total.saved_percent);
+    let (repeated, compressed) = (saved("acked")?, saved("zstd")?);
+    let is_all = repeated < WORTH_PERCENT && better_store(report).is_none() && compressed >= WORTH_PERCENT;
+    is_all.then(|| {
+        format!(
+            "Compressing each payload saves {} of it; references to earlier packets save {}.",
+            share(compressed),
+            share(repeated)
+        )
+    })
+}
+
+/// Repetition that the tunnel does not turn into savings: what repeats is too far back, or in pieces too
+/// small.
+fn out_of_reach(report: &Report) -> Option<String> {
+    let there = report.method("max-match")?.total.saved_percent;
+    let best = report.best_tunnel()?;
+    let largest = report.stores.last().unwrap_or(best);
+    let holds_all = largest.holds_all();
+    (there - best.saved_percent >= MENTIONED_PERCENT && !holds_all).then(|| {
+        format!(
+            "{} of the payload repeats at any distance, beyond the largest store that was tried ({} MiB).",
+            share(there),
+            largest.store_mib
+        )
+    })
 }
 
 fn nothing_to_read(report: &Report) -> String {
@@ -78,62 +160,11 @@ fn encrypted(report: &Report) -> Option<String> {
 fn between_clients(report: &Report) -> Option<String> {
     let chunk = report.method("chunk").or_else(|| report.method("max-match"))?;
     let inter = chunk.inter_percent;
-    (inter >= SHARED_PERCENT && report.clients > 1).then(|| {
+    (inter >= MENTIONED_PERCENT && report.clients > 1).then(|| {
         format!(
-            " {} of what clients receive only other clients received before: that part needs overhearing, or a \
-             station that all of them share.",
+            "{} of what clients receive only other clients received before: that part needs one station \
+             for all of them, or stations that overhear each other (`[overhear]`).",
             share(inter)
         )
     })
-}
-
-/// Limitations of the figures, worst first.
-pub(crate) fn notes(report: &Report, may_hold_packets_twice: bool) -> Vec<String> {
-    let (frames, traffic) = (&report.frames, &report.traffic);
-    let mut notes = Vec::new();
-    let mut note = |applies: bool, text: String| notes.extend(applies.then_some(text));
-    note(report.damage.is_some(), report.damage.clone().unwrap_or_default());
-    note(
-        may_hold_packets_twice,
-        "much of the TCP payload is in the capture twice; captures on all interfaces (tcpdump -i any) hold \
-         forwarded packets twice, and the copies of UDP count as redundancy: capture on one interface"
-            .to_owned(),
-    );
-    let cut = percent(frames.cut_frames, frames.frames);
-    note(
-        cut >= 1.0,
-        format!(
-            "{} of the frames were captured in part only (snap length): the figures are for what is there",
-            share(cut)
-        ),
-    );
-    note(
-        frames.protected_frames > 0,
-        format!(
-            "{} frames were encrypted by the radio and could not be looked into",
-            frames.protected_frames
-        ),
-    );
-    note(
-        frames.unknown_link_frames > 0,
-        format!("frames of a kind of link that is not understood: {}", frames.unknown_link_frames),
-    );
-    let malformed = frames.malformed_frames + traffic.malformed_packets;
-    note(malformed > 0, format!("frames and packets whose headers make no sense: {malformed}"));
-    note(traffic.fragments > 0, format!("IP fragments, which were left out: {}", traffic.fragments));
-    note(
-        traffic.coalesced_packets > 0,
-        format!(
-            "packets longer than an ordinary link carries, as the capturing host's offloads join segments: {}; on \
-             the link they are shorter, and zstd does less well",
-            traffic.coalesced_packets
-        ),
-    );
-    for method in report.methods.iter().filter(|method| method.memory_was_full) {
-        note(
-            true,
-            format!("{} ran out of memory for earlier packets, and may have missed repetition", method.name),
-        );
-    }
-    notes
 }

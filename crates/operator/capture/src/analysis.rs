@@ -1,28 +1,18 @@
-//! Analysis of a capture in one pass, for all methods at once.
-//!
-//! One thread reads and dissects. Each method has its own thread and gets the same batches of packets. The
-//! queues are short, so memory stays bounded and the slowest method sets the pace. Every method gets the same
-//! packets in the same order, so the figures do not depend on the threads.
+//! Options of an analysis, and its passes: one for all methods and the default tunnel, and further ones for
+//! tunnels with stores of other sizes.
 
-use crate::dissect::Dissector;
 use crate::method::{
     ByteCaching, Chunk, ChunkParameters, MaxMatch, MaxMatchParameters, Method, WholePacket, ZstdAlone,
 };
-use crate::packet::Batch;
-use crate::report::{MethodReport, Report};
-use crate::{CaptureError, CaptureReader, LinkType, Progress, Source};
+use crate::pass::pass;
+use crate::report::Report;
+use crate::tunnel::{Pair, TunnelOptions, curve, default_store_mib};
+use crate::{CaptureError, Progress, Source};
 use re::{Parameters, Policy};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
-/// Bytes after which a batch is passed on.
-const BATCH_BYTES: usize = 1 << 20;
-/// Frames between two progress reports.
-const WATCH_FRAMES: u64 = 256;
-/// The most batches that wait for a method.
-const QUEUE_BATCHES: usize = 4;
+/// The name of the tunnel with the default configuration, among the methods' names.
+pub const DEFAULT_TUNNEL: &str = "default";
 
 /// Options of an analysis.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +29,9 @@ pub struct Options {
     pub packets_in_flight: u64,
     /// The level of stateless zstd.
     pub zstd_level: i32,
-    /// The selected methods, by name; empty for all.
+    /// The link of the tunnel, and the sizes of its stores.
+    pub tunnel: TunnelOptions,
+    /// The selected methods, by name; empty for all. [`DEFAULT_TUNNEL`] is one of the names.
     pub only: Vec<String>,
 }
 
@@ -52,6 +44,7 @@ impl Default for Options {
             policies: vec![Policy::Acked],
             packets_in_flight: 32,
             zstd_level: crate::DEFAULT_ZSTD_LEVEL,
+            tunnel: TunnelOptions::default(),
             only: Vec::new(),
         }
     }
@@ -78,7 +71,11 @@ impl Options {
         if !zstd::compression_level_range().contains(&self.zstd_level) {
             return refused(format!("zstd has no level {}", self.zstd_level));
         }
-        let names = self.names();
+        if !(1..=Parameters::STORE_BYTES.end() >> 20).contains(&self.tunnel.largest_store_mib) {
+            return refused("the largest store has 1 to 1024 MiB".to_owned());
+        }
+        let mut names = self.names();
+        names.push(DEFAULT_TUNNEL.to_owned());
         if let Some(unknown) = self.only.iter().find(|name| !names.contains(name)) {
             return refused(format!("no method is called {unknown:?}; there are {}", names.join(", ")));
         }
@@ -103,81 +100,51 @@ impl Options {
         })
     }
 
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
     /// The methods, in the report's order.
     #[must_use]
     pub fn methods(&self) -> Vec<Box<dyn Method>> {
-        let wanted = |name: &String| self.only.is_empty() || self.only.contains(name);
-        self.names().iter().filter(|name| wanted(name)).filter_map(|name| self.method(name)).collect()
+        self.names().iter().filter(|name| self.wants(name)).filter_map(|name| self.method(name)).collect()
     }
 
-    /// Analyses a capture file; `-` is standard input. `watch` receives the progress.
+    /// Tunnels with these policies and stores.
+    fn tunnels(&self, wanted: &[(Policy, usize)]) -> Result<Vec<Pair>, CaptureError> {
+        let tunnel = |&(policy, store_mib): &(Policy, usize)| Pair::new(policy, store_mib, &self.tunnel);
+        let tunnels: Result<_, _> = wanted.iter().map(tunnel).collect();
+        tunnels.map_err(|why| CaptureError::Parameters(why.to_string()))
+    }
+
+    /// Analyses a capture file; `-` is standard input. `watch` receives the progress of each pass.
+    ///
+    /// A regular file is read several times, and the report has the curve of savings over the size of the
+    /// store.
     pub fn analyze_file(
         &self,
         path: &Path,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<Report, CaptureError> {
-        self.analyze(Source::open(path)?, watch)
+        let source = Source::open(path)?;
+        let is_regular = source.progress().total_bytes().is_some();
+        let mut report = self.analyze(source, watch)?;
+        if let Some(default) = report.default.as_ref().filter(|_| is_regular) {
+            let curve = curve(default, &self.tunnel, |sizes_mib| {
+                let wanted: Vec<_> = sizes_mib.iter().map(|&mib| (Policy::default(), mib)).collect();
+                let tunnels = self.tunnels(&wanted)?;
+                pass(Source::open(path)?, Vec::new(), tunnels, watch).map(|results| results.tunnels)
+            })?;
+            report.set_curve(curve);
+        }
+        Ok(report)
     }
 
-    /// Analyses a capture. `watch` receives the progress.
+    /// Analyses a capture in one pass, without the curve. `watch` receives the progress.
     pub fn analyze(&self, source: Source, watch: &mut dyn FnMut(&Progress)) -> Result<Report, CaptureError> {
         self.validate()?;
-        let progress = source.progress();
-        let mut reader = CaptureReader::new(source)?;
-        let mut dissector = Dissector::default();
-        let mut link_types: Vec<LinkType> = Vec::new();
-        let methods = thread::scope(|scope| {
-            let (queues, workers): (Vec<_>, Vec<_>) = self
-                .methods()
-                .into_iter()
-                .map(|method| {
-                    let (queue, batches) = sync_channel(QUEUE_BATCHES);
-                    (queue, scope.spawn(move || work(method, &batches)))
-                })
-                .unzip();
-            let mut batch = Batch::default();
-            while let Some(frame) = reader.next_frame() {
-                if !link_types.contains(&frame.link_type) && link_types.len() < 16 {
-                    link_types.push(frame.link_type);
-                }
-                dissector.dissect(&frame, &mut batch);
-                if batch.size_bytes() >= BATCH_BYTES {
-                    hand_on(&queues, &mut batch);
-                }
-                if dissector.frames().frames % WATCH_FRAMES == 0 {
-                    watch(&progress);
-                }
-            }
-            hand_on(&queues, &mut batch);
-            drop(queues);
-            watch(&progress);
-            // A panic in a method is our fault and not the capture's, so it is passed on.
-            workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
-                .collect()
-        });
-        Ok(Report::new(&dissector, &link_types, reader.damage().cloned(), methods))
+        let policies = [Policy::default(), Policy::Acked].map(|policy| (policy, default_store_mib()));
+        let tunnels = if self.wants(DEFAULT_TUNNEL) { self.tunnels(&policies)? } else { Vec::new() };
+        Ok(Report::new(pass(source, self.methods(), tunnels, watch)?))
     }
-}
-
-fn hand_on(queues: &[SyncSender<Arc<Batch>>], batch: &mut Batch) {
-    let batch = Arc::new(std::mem::take(batch));
-    for queue in queues {
-        // The receiver ends early only by a panic, which is passed on when the workers are joined.
-        let _ = queue.send(Arc::clone(&batch));
-    }
-}
-
-fn work(mut method: Box<dyn Method>, batches: &Receiver<Arc<Batch>>) -> MethodReport {
-    for batch in batches {
-        for packet in batch.packets() {
-            if packet.retransmitted {
-                method.observe_retransmission(&packet);
-            } else {
-                method.observe(&packet);
-            }
-        }
-    }
-    MethodReport::new(&*method)
 }

@@ -1,6 +1,7 @@
 //! Converts frames to packets with new bytes only, and counts everything that is left out.
 
 use crate::Frame;
+use crate::crossing::Crossings;
 use crate::encryption::Encryption;
 use crate::flow::{FlowTable, Toward};
 use crate::link::{FrameCounts, LinkLayer};
@@ -65,7 +66,16 @@ pub struct Dissector {
 impl Dissector {
     /// Dissects a frame and appends its new bytes to `batch`.
     pub fn dissect(&mut self, frame: &Frame<'_>, batch: &mut Batch) {
-        self.link.unpack(frame, |packet| self.transport.packet(packet, batch));
+        self.link.unpack(frame, |packet| _ = self.transport.packet(packet, batch));
+    }
+
+    /// The same, and appends the frame's whole packets to `crossings`.
+    pub fn dissect_whole(&mut self, frame: &Frame<'_>, batch: &mut Batch, crossings: &mut Crossings) {
+        self.link.unpack(frame, |packet| {
+            if let Some((inner, toward)) = self.transport.packet(packet, batch) {
+                crossings.push(frame.at, toward, &inner, &packet[..inner.total_bytes]);
+            }
+        });
     }
 
     /// Counts of frames.
@@ -116,21 +126,23 @@ struct Transport {
 }
 
 impl Transport {
-    fn packet(&mut self, packet: &[u8], batch: &mut Batch) {
+    /// Appends a packet's new bytes to `batch`. Returns its headers and its direction, unless it is
+    /// malformed.
+    fn packet(&mut self, packet: &[u8], batch: &mut Batch) -> Option<(Inner, Toward)> {
         let (Ok(inner), Ok(sliced)) = (Inner::parse(packet), LaxSlicedPacket::from_ip(packet)) else {
             self.counts.malformed_packets += 1;
-            return;
+            return None;
         };
         let syn_and_ack = match sliced.transport {
             Some(TransportSlice::Tcp(tcp)) => (tcp.syn(), tcp.ack()),
             Some(TransportSlice::Udp(_)) => (false, false),
             _ if matches!(inner.flow.protocol, TCP | UDP) => {
                 self.counts.fragments += 1;
-                return;
+                return Some((inner, self.flows.direction(&inner.flow).toward()));
             }
             _ => {
                 self.counts.other_protocol_packets += 1;
-                return;
+                return Some((inner, self.flows.direction(&inner.flow).toward()));
             }
         };
         let payload = &packet[inner.payload_offset..inner.total_bytes];
@@ -154,7 +166,7 @@ impl Transport {
         let fresh_bytes = self.fresh.iter().map(|range| range.len() as u64).sum::<u64>();
         self.counts.retransmitted_bytes += payload.len() as u64 - fresh_bytes;
         if payload.is_empty() {
-            return;
+            return Some((inner, toward));
         }
         if fresh_bytes != 0 {
             self.counts.payload_packets += 1;
@@ -179,6 +191,7 @@ impl Transport {
         for range in self.fresh.drain(..) {
             batch.push_part(&packet, range);
         }
+        Some((inner, toward))
     }
 
     fn client(&mut self, flow: &Flow, toward: Toward, fresh_bytes: u64) -> Client {

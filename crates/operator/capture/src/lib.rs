@@ -8,9 +8,10 @@
 //!
 //! # What is measured
 //!
-//! The base is the payload of TCP and UDP. Bytes retransmitted by TCP are redundancy of the path and not of
-//! the traffic. They are recognized by their sequence numbers and reported separately, and so are 802.11's
-//! retries.
+//! The tunnel itself carries the whole packets: `tunnel` has two nodes in virtual time. The methods are
+//! comparisons. Their base is the payload of TCP and UDP. Bytes retransmitted by TCP are redundancy of the
+//! path and not of the traffic. They are recognized by their sequence numbers and reported separately, and so
+//! are 802.11's retries.
 //!
 //! The two directions are measured separately, because a link has stores for each direction. `intra` and
 //! `inter` are shares of the traffic to clients: bytes that the same client received before, or only another
@@ -48,23 +49,28 @@ mod advice;
 mod analysis;
 mod annotated;
 mod contents;
+mod crossing;
 mod dissect;
 mod encryption;
 mod error;
 mod flow;
 mod link;
 mod method;
+mod notes;
 mod packet;
+mod pass;
 mod reader;
 mod report;
 mod savings;
 mod sequence;
 mod source;
+mod tunnel;
 mod writer;
 
-pub use analysis::Options;
+pub use analysis::{DEFAULT_TUNNEL, Options};
 pub use annotated::{AnnotatedWriter, Interface};
 pub use contents::contents;
+pub use crossing::{Crossing, Crossings};
 pub use dissect::{CLIENT_BYTES, Dissector, TrafficCounts};
 pub use encryption::Encryption;
 pub use error::{CaptureError, Damage};
@@ -78,6 +84,7 @@ pub use reader::{CaptureReader, Frame};
 pub use report::{MethodReport, Report, Shares};
 pub use savings::{Savings, Tally};
 pub use source::{Progress, Source};
+pub use tunnel::{Carried, TunnelOptions, TunnelReport, default_store_mib};
 pub use wire::link::LinkType;
 pub use writer::CaptureWriter;
 

@@ -1,7 +1,11 @@
 //! Reads pcap and pcapng, frame by frame, in bounded memory.
 
+mod time;
+
 use crate::{CaptureError, Damage, Source};
 use pcap_parser::{Block, PcapBlockOwned, PcapError, create_reader, traits::PcapReaderIterator};
+use std::time::Duration;
+use time::{Clock, Stamp};
 use wire::link::LinkType;
 
 /// Initial buffer; it must hold at least one record.
@@ -17,6 +21,8 @@ const MAX_INTERFACES: usize = 1 << 16;
 pub struct Frame<'a> {
     /// Its link type.
     pub link_type: LinkType,
+    /// The time of its capture, since 1970. A frame without a time has that of the frame before.
+    pub at: Duration,
     /// Its captured bytes.
     pub bytes: &'a [u8],
     /// Its length on the link.
@@ -28,6 +34,7 @@ pub struct Frame<'a> {
 struct Interface {
     link_type: LinkType,
     snap_bytes: usize,
+    clock: Clock,
 }
 
 /// Reads the frames of a capture.
@@ -37,6 +44,7 @@ pub struct CaptureReader {
     interfaces: Vec<Interface>,
     capacity_bytes: usize,
     frame: Vec<u8>,
+    at: Duration,
     frames: u64,
     ended: bool,
     damage: Option<Damage>,
@@ -50,7 +58,7 @@ impl std::fmt::Debug for CaptureReader {
 
 /// A record of the file.
 enum Record {
-    Frame { link_type: LinkType, original_bytes: usize },
+    Frame { link_type: LinkType, at: Option<Duration>, original_bytes: usize },
     Other,
     Malformed(&'static str),
 }
@@ -70,6 +78,7 @@ impl CaptureReader {
             interfaces: Vec::new(),
             capacity_bytes: BUFFER_BYTES,
             frame: Vec::new(),
+            at: Duration::ZERO,
             frames: 0,
             ended: false,
             damage: None,
@@ -107,9 +116,10 @@ impl CaptureReader {
             };
             self.reader.consume(consumed_bytes);
             match record {
-                Record::Frame { link_type, original_bytes } => {
+                Record::Frame { link_type, at, original_bytes } => {
                     self.frames += 1;
-                    return Some(Frame { link_type, bytes: &self.frame, original_bytes });
+                    self.at = at.unwrap_or(self.at);
+                    return Some(Frame { link_type, at: self.at, bytes: &self.frame, original_bytes });
                 }
                 Record::Other => {}
                 Record::Malformed(why) => self.malformed(why),
@@ -156,13 +166,17 @@ impl CaptureReader {
 
 /// Handles one record; the bytes of a frame go to `frame`.
 fn take_record(block: PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, frame: &mut Vec<u8>) -> Record {
-    let (interface, bytes, original_bytes) = match block {
+    let (interface, stamp, bytes, original_bytes) = match block {
         PcapBlockOwned::LegacyHeader(header) => {
             let link_type = LinkType(header.network.0 as u32 as u16);
-            interfaces.push(Interface { link_type, snap_bytes: usize::MAX });
+            let clock =
+                if header.is_nanosecond_precision() { Clock::NANOSECONDS } else { Clock::MICROSECONDS };
+            interfaces.push(Interface { link_type, snap_bytes: usize::MAX, clock });
             return Record::Other;
         }
-        PcapBlockOwned::Legacy(record) => (0, record.data, record.origlen),
+        PcapBlockOwned::Legacy(record) => {
+            (0, Some(Stamp::Parts(record.ts_sec, record.ts_usec)), record.data, record.origlen)
+        }
         PcapBlockOwned::NG(Block::SectionHeader(_)) => {
             interfaces.clear();
             return Record::Other;
@@ -172,17 +186,23 @@ fn take_record(block: PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, frame
                 return Record::Malformed("it is one interface too many");
             }
             let snap_bytes = if about.snaplen == 0 { usize::MAX } else { about.snaplen as usize };
-            interfaces.push(Interface { link_type: LinkType(about.linktype.0 as u32 as u16), snap_bytes });
+            let clock = Clock::of_interface(about.if_tsresol, about.if_tsoffset);
+            interfaces.push(Interface {
+                link_type: LinkType(about.linktype.0 as u32 as u16),
+                snap_bytes,
+                clock,
+            });
             return Record::Other;
         }
         PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => {
             let captured_bytes = packet.data.len().min(packet.caplen as usize);
-            (packet.if_id as usize, &packet.data[..captured_bytes], packet.origlen)
+            let stamp = Stamp::Units(u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low));
+            (packet.if_id as usize, Some(stamp), &packet.data[..captured_bytes], packet.origlen)
         }
         PcapBlockOwned::NG(Block::SimplePacket(packet)) => {
             let snap_bytes = interfaces.first().map_or(usize::MAX, |interface| interface.snap_bytes);
             let captured_bytes = packet.data.len().min(packet.origlen as usize).min(snap_bytes);
-            (0, &packet.data[..captured_bytes], packet.origlen)
+            (0, None, &packet.data[..captured_bytes], packet.origlen)
         }
         PcapBlockOwned::NG(_) => return Record::Other,
     };
@@ -192,5 +212,6 @@ fn take_record(block: PcapBlockOwned<'_>, interfaces: &mut Vec<Interface>, frame
     frame.clear();
     frame.extend_from_slice(bytes);
     let original_bytes = (original_bytes as usize).max(bytes.len());
-    Record::Frame { link_type: interface.link_type, original_bytes }
+    let at = stamp.map(|stamp| interface.clock.since_1970(stamp));
+    Record::Frame { link_type: interface.link_type, at, original_bytes }
 }

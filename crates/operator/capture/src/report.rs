@@ -1,10 +1,12 @@
 //! The result of an analysis.
 
-use crate::dissect::{Dissector, TrafficCounts};
+use crate::LinkType;
+use crate::dissect::TrafficCounts;
 use crate::link::FrameCounts;
 use crate::method::Method;
+use crate::pass::Results;
 use crate::savings::{Savings, Tally};
-use crate::{Damage, LinkType};
+use crate::tunnel::{TunnelReport, store_to_take};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 /// Savings of each method on a capture.
@@ -26,6 +28,18 @@ pub struct Report {
     /// The methods, in the table's order; in JSON an object, by name.
     #[serde(serialize_with = "by_name")]
     pub methods: Vec<MethodReport>,
+    /// The tunnel with the default configuration.
+    pub default: Option<TunnelReport>,
+    /// The same with the policy `acked`.
+    pub acked: Option<TunnelReport>,
+    /// The tunnel with stores of several sizes, from the smallest, the default one among them. Empty for a
+    /// capture that can be read only once.
+    pub stores: Vec<TunnelReport>,
+    /// The smallest store whose savings are within one percent of the best ones, in MiB. None without a
+    /// curve, and where a tunnel saves next to nothing.
+    pub store_mib_to_take: Option<usize>,
+    /// Lines for the configuration of both nodes; empty if the default one is best.
+    pub configuration: Vec<String>,
     /// Advice to the user, in one line.
     pub advice: String,
     /// Limitations of the figures, worst first.
@@ -121,29 +135,49 @@ impl MethodReport {
 }
 
 impl Report {
-    pub(crate) fn new(
-        dissector: &Dissector,
-        link_types: &[LinkType],
-        damage: Option<Damage>,
-        methods: Vec<MethodReport>,
-    ) -> Self {
-        let traffic = *dissector.traffic();
-        let much_is_repeated = 4 * traffic.retransmitted_bytes > traffic.payload_bytes;
+    pub(crate) fn new(results: Results) -> Self {
+        let Results { dissector, link_types, damage, methods, tunnels } = results;
+        let mut tunnels = tunnels.into_iter();
         let mut report = Report {
             packets: dissector.frames().frames,
             clients: dissector.clients() as u64,
-            traffic,
+            traffic: *dissector.traffic(),
             link_types: link_types.iter().map(LinkType::to_string).collect(),
             frames: *dissector.frames(),
             damage: damage.map(|damage| damage.to_string()),
             methods,
+            default: tunnels.next(),
+            acked: tunnels.next(),
+            stores: Vec::new(),
+            store_mib_to_take: None,
+            configuration: Vec::new(),
             advice: String::new(),
             notes: Vec::new(),
         };
+        let much_is_repeated = 4 * report.traffic.retransmitted_bytes > report.traffic.payload_bytes;
         let may_hold_packets_twice = much_is_repeated && link_types.iter().any(|kind| kind.is_cooked());
-        report.advice = crate::advice::advice(&report);
-        report.notes = crate::advice::notes(&report, may_hold_packets_twice);
+        report.notes = crate::notes::notes(&report, may_hold_packets_twice);
+        report.advise();
         report
+    }
+
+    /// Adds the curve of savings over the size of the store.
+    pub(crate) fn set_curve(&mut self, stores: Vec<TunnelReport>) {
+        self.store_mib_to_take = store_to_take(&stores).map(|best| best.store_mib);
+        self.stores = stores;
+        self.advise();
+    }
+
+    fn advise(&mut self) {
+        self.configuration = crate::advice::configuration(self);
+        self.advice = crate::advice::advice(self);
+    }
+
+    /// The tunnel with the store to take; without a curve, the one with the default configuration.
+    #[must_use]
+    pub fn best_tunnel(&self) -> Option<&TunnelReport> {
+        let to_take = self.store_mib_to_take;
+        self.stores.iter().find(|point| Some(point.store_mib) == to_take).or(self.default.as_ref())
     }
 
     /// The method of this name.

@@ -8,7 +8,7 @@ use pcap_parser::{LegacyPcapBlock, Linktype, PcapHeader, ToVec};
 use crate::LinkType;
 
 /// The snap length of a capture, in bytes.
-const SNAP_BYTES: u32 = 65_535;
+const SNAP_BYTES: u32 = 262_144;
 
 /// Writes a pcap capture with microsecond timestamps.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ mod tests {
         for frame in [&b"one"[..], b"another"] {
             writer.write(Duration::from_micros(1_000_001), frame).unwrap();
         }
-        assert!(writer.write(Duration::ZERO, &vec![0; 70_000]).is_err());
+        assert!(writer.write(Duration::ZERO, &vec![0; 270_000]).is_err());
         writer.finish().unwrap();
         let mut reader = CaptureReader::new(Source::from_stream(Cursor::new(file), None).unwrap()).unwrap();
         for expected in [&b"one"[..], b"another"] {

@@ -1,10 +1,14 @@
 //! Savings of each method on captures.
 
-use crate::{Table, bytes};
-use anyhow::bail;
-use capture::{CaptureError, MethodReport, Options, Progress, Report};
+mod live;
+mod picture;
+mod text;
+
+use anyhow::{Context, anyhow, bail};
+use capture::{CaptureError, Options, Progress, Report, TunnelOptions};
 use daemon::config::Mistake;
 use indicatif::{ProgressBar, ProgressStyle};
+use live::Live;
 use re::Policy;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -16,11 +20,20 @@ use std::time::{Duration, Instant};
 #[command(after_long_help = METHODS)]
 pub struct Args {
     /// Captures: pcap or pcapng, also compressed as .xz, .gz or .zst; `-` is standard input
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "interface", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Capture this network interface instead, into a file without a name in the folder for temporary files
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
+    interface: Option<String>,
+    /// The length of that capture, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "interface")]
+    seconds: u32,
     /// Print one JSON object in a line for each file
     #[arg(long)]
     json: bool,
+    /// Draw the savings over the size of the store, as SVG, for one capture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Measure this method only; may be given several times
     #[arg(long = "method", value_name = "NAME")]
     methods: Vec<String>,
@@ -43,20 +56,35 @@ pub struct Args {
     /// The number of packets in flight before `acked` receives a confirmation
     #[arg(long, value_name = "PACKETS", default_value_t = 32)]
     in_flight: u64,
+    /// The largest store that the tunnel is tried with, in MiB; its two nodes take up to four times as much
+    /// memory
+    #[arg(long, value_name = "MIB", default_value_t = TunnelOptions::default().largest_store_mib)]
+    largest_store: usize,
+    /// The round-trip time of the tunnel's link, in milliseconds
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 40)]
+    round_trip: u32,
+    /// Shorten longer pauses between packets to this, in milliseconds
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 60_000)]
+    longest_pause: u32,
     /// The level of zstd
     #[arg(long, value_name = "LEVEL", default_value_t = capture::DEFAULT_ZSTD_LEVEL)]
     zstd_level: i32,
 }
 
 const METHODS: &str = "\
-Methods:
+The tunnel:
+  default       two nodes with the default configuration, one on each side, over a link without loss. Counted is all that
+                they send: seals, receipts and outer headers too. Shares are of whole IP packets, as SAVED in
+                `overheard status`. A regular file is read several times, for several sizes of the nodes' stores
+
+Methods to compare with:
   chunk         content-defined chunks of 32 to 256 B, each packet by itself: what is there to be overheard
   max-match     repeated regions of any length (Spring and Wetherall), with memory for the whole capture
-  acked         the tunnel's encoder with its bounded store and its own overhead, which refers to confirmed packets
+  acked         the encoder of a node with its bounded store and its own overhead, which refers to confirmed packets
   zstd          each payload compressed by itself
   whole-packet  payloads that repeat as a whole
 
-Shares are of the TCP and UDP payload. What TCP sends again is left out and reported apart.
+Their shares are of the TCP and UDP payload. What TCP sends again is left out and reported apart.
   repeated  bytes that stood in an earlier packet
   saved     what that saves when references and headers of its own are taken off
   and zstd  the same when what is left of each packet is compressed by itself
@@ -95,26 +123,27 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
     let options = Options { policies, ..args.options() };
     options.validate().map_err(|why| Mistake::new(why.to_string()))?;
-    let mut out = io::stdout().lock();
+    if args.svg.is_some() && args.files.len() > 1 {
+        return Err(Mistake::new("--svg draws one capture; give one file").into());
+    }
+    if let Some(interface) = &args.interface {
+        let live = Live::capture(interface, Duration::from_secs(args.seconds.into()))?;
+        return args
+            .report(&options, Path::new(interface), &live.path())?
+            .map_err(|why| anyhow!("{interface} {why}"));
+    }
     let (count, mut unreadable) = (args.files.len(), 0);
     for (number, file) in args.files.iter().enumerate() {
-        let start = Instant::now();
-        let report = match analyze(&options, file) {
-            Ok(report) => report,
+        if number > 0 && !args.json {
+            crate::say!("")?;
+        }
+        match args.report(&options, file, file)? {
+            Ok(()) => {}
             Err(why) if count == 1 => bail!("{} {why}", file.display()),
             Err(why) => {
                 crate::hint!("{} {why}", file.display());
                 unreadable += 1;
-                continue;
             }
-        };
-        if args.json {
-            writeln!(out, "{}", serde_json::to_string(&OfFile { file, report: &report })?)?;
-        } else {
-            if number > 0 {
-                writeln!(out)?;
-            }
-            print(&mut out, file, &report, start.elapsed())?;
         }
     }
     if unreadable > 0 {
@@ -124,11 +153,41 @@ pub fn run_with(args: &Args, policies: Vec<Policy>) -> anyhow::Result<()> {
 }
 
 impl Args {
+    /// Analyses the capture at `path`, and prints the report under `name`. The inner error is that of the
+    /// capture.
+    fn report(
+        &self,
+        options: &Options,
+        name: &Path,
+        path: &Path,
+    ) -> anyhow::Result<Result<(), CaptureError>> {
+        let start = Instant::now();
+        let report = match analyze(options, name, path) {
+            Ok(report) => report,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut out = io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string(&OfFile { file: name, report: &report })?)?;
+        } else {
+            text::write(&mut out, name, &report, start.elapsed())?;
+        }
+        if let Some(svg) = &self.svg {
+            picture::draw(svg, name, &report).with_context(|| svg.display().to_string())?;
+        }
+        Ok(Ok(()))
+    }
+
     fn options(&self) -> Options {
         let mut options = Options {
             only: self.methods.clone(),
             packets_in_flight: self.in_flight,
             zstd_level: self.zstd_level,
+            tunnel: TunnelOptions {
+                round_trip: Duration::from_millis(self.round_trip.into()),
+                longest_pause: Duration::from_millis(self.longest_pause.into()),
+                largest_store_mib: self.largest_store,
+            },
             ..Options::default()
         };
         options.max_match.window_bytes = self.window;
@@ -142,14 +201,14 @@ impl Args {
 }
 
 /// Analyses one file with a progress bar, which appears if standard error is a terminal.
-fn analyze(options: &Options, file: &Path) -> Result<Report, CaptureError> {
+fn analyze(options: &Options, name: &Path, path: &Path) -> Result<Report, CaptureError> {
     let bar = ProgressBar::no_length();
     let style =
         |template: &str| ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
     bar.set_style(style("{msg} {spinner} {bytes} ({bytes_per_sec})"));
-    bar.set_message(file.display().to_string());
+    bar.set_message(name.display().to_string());
     let mut has_length = false;
-    let report = options.analyze_file(file, &mut |progress: &Progress| {
+    let report = options.analyze_file(path, &mut |progress: &Progress| {
         if let (Some(total_bytes), false) = (progress.total_bytes(), has_length) {
             bar.set_length(total_bytes);
             bar.set_style(style("{msg} {wide_bar} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left)"));
@@ -159,76 +218,6 @@ fn analyze(options: &Options, file: &Path) -> Result<Report, CaptureError> {
     });
     bar.finish_and_clear();
     report
-}
-
-fn share(percent: f64) -> String {
-    // A value that rounds to zero has no sign.
-    let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
-    format!("{percent:.1}%")
-}
-
-fn print(out: &mut impl Write, file: &Path, report: &Report, took: Duration) -> io::Result<()> {
-    let traffic = &report.traffic;
-    writeln!(
-        out,
-        "{}: {} packets ({}), {} clients, {} of payload to clients and {} to servers",
-        file.display(),
-        report.packets,
-        report.link_types.join(", "),
-        report.clients,
-        bytes(traffic.to_client_bytes),
-        bytes(traffic.payload_bytes - traffic.to_client_bytes),
-    )?;
-    if traffic.payload_bytes > 0 {
-        writeln!(
-            out,
-            "encrypted: TLS {}, QUIC {}, SSH {} of it; left out: {} that TCP sent again\n",
-            share(report.percent_of_payload(traffic.tls_bytes)),
-            share(report.percent_of_payload(traffic.quic_bytes)),
-            share(report.percent_of_payload(traffic.ssh_bytes)),
-            bytes(traffic.retransmitted_bytes),
-        )?;
-        table(&report.methods).write(out)?;
-        writeln!(out)?;
-    }
-    writeln!(out, "{}", report.advice)?;
-    for note in &report.notes {
-        writeln!(out, "Note: {note}.")?;
-    }
-    let payload_bytes = (traffic.payload_bytes + traffic.retransmitted_bytes) as f64;
-    let rate = payload_bytes / 1e6 / took.as_secs_f64().max(1e-3);
-    writeln!(out, "Took {:.1} s ({rate:.1} MB/s of payload).", took.as_secs_f64())
-}
-
-fn table(methods: &[MethodReport]) -> Table {
-    let mut table = Table::new(&[
-        "to clients:",
-        "repeated",
-        "saved",
-        "and zstd",
-        "intra",
-        "inter",
-        "| to servers: repeated",
-        "saved",
-        "and zstd",
-    ]);
-    for method in methods {
-        let (down, up) = (&method.to_client, &method.to_server);
-        // A compressor has neither repetitions nor clients.
-        let of_caches = |percent: f64| if method.name == "zstd" { "-".to_owned() } else { share(percent) };
-        table.row([
-            method.name.clone(),
-            of_caches(down.redundant_percent),
-            share(down.saved_percent),
-            share(down.saved_with_zstd_percent),
-            of_caches(method.intra_percent),
-            of_caches(method.inter_percent),
-            of_caches(up.redundant_percent),
-            share(up.saved_percent),
-            share(up.saved_with_zstd_percent),
-        ]);
-    }
-    table
 }
 
 #[cfg(test)]

@@ -54,6 +54,14 @@ pub enum Error {
         /// The kernel's number of its kind.
         hardware: u16,
     },
+    /// The interface has frames of an unknown form.
+    #[error("the frames of interface {interface} are not understood: its kind is {hardware} (ARPHRD)")]
+    CannotCapture {
+        /// Its name.
+        interface: String,
+        /// The kernel's number of its kind.
+        hardware: u16,
+    },
     /// The kernel refuses IPv6 on the interface.
     #[error(
         "{0} cannot be set: IPv6 is switched off here; take it out, or set net.ipv6.conf.default.disable_ipv6 = 0"

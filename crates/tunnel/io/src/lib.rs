@@ -10,7 +10,7 @@
 //! resolution, and other threads' requests ([`mod@control`]). It passes them to the node and executes the
 //! node's results. Consecutive datagrams to one peer share a system call ([`outbox`]).
 //!
-//! An [`sniffer`] overhears datagrams to others, if an interface carries them.
+//! A [`sniffer`] overhears datagrams to others, if an interface carries them. [`frames`] captures an interface.
 //!
 //! TCP segments must fit the tunnel even if hosts behind this one open the connection. Their SYNs are
 //! therefore clamped at the entry ([`mss`]). This needs no firewall rules, so nothing is installed and
@@ -24,6 +24,7 @@ pub mod control;
 pub mod drive;
 mod egress;
 mod error;
+pub mod frames;
 mod load;
 pub mod mss;
 pub mod netlink;

@@ -8,3 +8,4 @@ mod figures;
 mod hostile;
 mod links;
 mod made;
+mod tunnel;

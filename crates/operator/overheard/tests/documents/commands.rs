@@ -29,7 +29,7 @@ const OF_THE_SYSTEM: [&str; 11] = [
 ];
 
 /// Commands for the README's gateway and station, in this order.
-const GIVEN: [(&str, Where, How); 20] = [
+const GIVEN: [(&str, Where, How); 21] = [
     ("overheard keygen --network --out keys", Where::Gateway, How::ToItsEnd),
     ("overheard keygen --out keys", Where::Gateway, How::ToItsEnd),
     ("overheard keygen --out keys", Where::Station, How::ToItsEnd),
@@ -58,10 +58,13 @@ const GIVEN: [(&str, Where, How); 20] = [
     ),
     ("overheard analyze traffic.pcap", Where::Station, How::ToItsEnd),
     ("overheard analyze --json traffic.pcap", Where::Station, How::ToItsEnd),
+    ("overheard analyze --svg curve.svg traffic.pcap", Where::Station, How::ToItsEnd),
 ];
 
-/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and the demo by its own test.
-const GIVEN_ELSEWHERE: [&str; 4] = [
+/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and the demo and `--interface`
+/// by tests of their own.
+const GIVEN_ELSEWHERE: [&str; 5] = [
+    "sudo overheard analyze --interface overheard0 --seconds 60",
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",
     "sudo overheard keygen --cache-key /etc/overheard/keys/network.key --out /etc/overheard/cache",

@@ -3,6 +3,7 @@
 
 mod support;
 
+mod analyze;
 mod boost;
 mod closed_pipe;
 mod configuration;

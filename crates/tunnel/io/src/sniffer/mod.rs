@@ -10,7 +10,7 @@
 
 mod filter;
 mod own_addresses;
-mod packet_socket;
+pub(crate) mod packet_socket;
 
 use crate::Error;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};

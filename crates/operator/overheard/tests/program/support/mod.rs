@@ -16,6 +16,7 @@ pub mod namespaces;
 pub mod origin;
 pub mod processor;
 pub mod reader;
+pub mod replay;
 pub mod traffic;
 pub mod wi_fi;
 
