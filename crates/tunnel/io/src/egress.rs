@@ -72,6 +72,9 @@ impl Egress {
                 }
                 Some(Envelope { to, source_port, class })
             })?;
+            for (to, bytes) in self.outbox.take_refused_sizes() {
+                node.refuse_size(now, to, bytes);
+            }
             self.blocked = match sent {
                 Sent::All => None,
                 Sent::Blocked { source_port } => Some(source_port),

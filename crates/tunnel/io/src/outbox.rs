@@ -15,6 +15,9 @@ const ROW_DATAGRAMS: usize = 48;
 /// The most bytes in a row, below IP's maximum.
 const ROW_BYTES: usize = 60_000;
 
+/// Refused sizes that are remembered until the node hears of them.
+const MAX_REFUSED_SIZES: usize = 64;
+
 /// Addressee, source port and outer traffic class of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
@@ -50,6 +53,8 @@ pub struct Outbox {
     row_bytes: usize,
     closed: bool,
     next_envelope: Option<Envelope>,
+    /// Addressees for which the interface refused a size, and that size.
+    refused_sizes: Vec<(SocketAddr, usize)>,
 }
 
 impl Outbox {
@@ -71,7 +76,7 @@ impl Outbox {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if self.count > 1 => self.send_singly(ports, envelope, counters, &error),
-                result => note(result, counters, self.row_bytes, envelope.to),
+                result => self.note(result, counters, self.row_bytes, envelope.to),
             }
             self.row_envelope = None;
             // what waits begins the next row
@@ -116,31 +121,45 @@ impl Outbox {
     }
 
     /// Sends a row's datagrams one by one, because a device may refuse a row.
-    fn send_singly(&self, ports: &mut Ports, envelope: Envelope, counters: &mut Counters, error: &io::Error) {
+    fn send_singly(
+        &mut self,
+        ports: &mut Ports,
+        envelope: Envelope,
+        counters: &mut Counters,
+        error: &io::Error,
+    ) {
         tracing::debug!("{} datagrams go one by one: {error}", self.count);
-        for datagram in &self.datagrams[..self.count] {
-            let alone = std::slice::from_ref(datagram);
+        for at in 0..self.count {
+            let (alone, bytes) = (&self.datagrams[at..=at], self.datagrams[at].len());
             let result = ports.send(envelope.source_port, envelope.to, envelope.class, alone);
-            note(result, counters, datagram.len(), envelope.to);
+            self.note(result, counters, bytes, envelope.to);
         }
     }
-}
 
-/// Counts a failed datagram. It is lost, as on the air, and the layers above repair that.
-fn note(result: io::Result<()>, counters: &mut Counters, bytes: usize, to: SocketAddr) {
-    let Err(error) = result else { return };
-    if Errno::from_io_error(&error) == Some(Errno::MSGSIZE) {
-        if counters.datagrams_too_large == 0 {
-            tracing::warn!(
-                "a datagram of {bytes} bytes is too large for the interface towards {to}; smaller ones will follow"
-            );
+    /// The sizes that the interface refused since the last call, each with an addressee.
+    pub fn take_refused_sizes(&mut self) -> impl Iterator<Item = (SocketAddr, usize)> + '_ {
+        self.refused_sizes.drain(..)
+    }
+
+    /// Counts a failed datagram. It is lost, as on the air, and the layers above repair that.
+    fn note(&mut self, result: io::Result<()>, counters: &mut Counters, bytes: usize, to: SocketAddr) {
+        let Err(error) = result else { return };
+        if Errno::from_io_error(&error) == Some(Errno::MSGSIZE) {
+            if self.refused_sizes.len() < MAX_REFUSED_SIZES && !self.refused_sizes.contains(&(to, bytes)) {
+                self.refused_sizes.push((to, bytes));
+            }
+            if counters.datagrams_too_large == 0 {
+                tracing::warn!(
+                    "a datagram of {bytes} bytes is too large for the interface towards {to}; smaller ones will follow"
+                );
+            }
+            counters.datagrams_too_large += 1;
+        } else {
+            if counters.datagrams_refused == 0 {
+                tracing::warn!("cannot send to {to}: {error}");
+            }
+            counters.datagrams_refused += 1;
         }
-        counters.datagrams_too_large += 1;
-    } else {
-        if counters.datagrams_refused == 0 {
-            tracing::warn!("cannot send to {to}: {error}");
-        }
-        counters.datagrams_refused += 1;
     }
 }
 

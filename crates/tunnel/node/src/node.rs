@@ -414,6 +414,11 @@ impl Node {
         Some(Transmit { to, source_port, class, seal: Some(seal) })
     }
 
+    /// This host's interface towards `to` did not take a datagram of `bytes`, because it is too large.
+    pub fn refuse_size(&mut self, now: Duration, to: SocketAddr, bytes: usize) {
+        self.peers.iter_mut().for_each(|peer| peer.refuse_size(now, to, bytes));
+    }
+
     /// Says whether packets wait for the processor, as its driver sees it, and not for the link. Searching
     /// for what repeats is then worth less than it costs, and becomes rare until they wait for the link
     /// again.

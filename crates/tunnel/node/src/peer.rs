@@ -271,6 +271,7 @@ impl Peer {
         if self.closed {
             self.closed = false;
             self.end(now, ctx);
+            self.sessions.initiator_mut().await_restart(now);
         }
         if self.sessions.expire(now, &mut ctx.keyring) {
             ctx.events.push(Event::SessionDown { peer: self.config.name.clone() });

@@ -33,6 +33,8 @@ const ATTEMPTS: u32 = 3;
 const MOST_ATTEMPTS: u32 = 10;
 /// When a wider path is looked for (RFC 8899, 5.1.1: PMTU_RAISE_TIMER).
 pub const RAISE_AFTER: Duration = Duration::from_secs(600);
+/// The same where this host's own interface is what is narrow: an attempt costs nothing on the air.
+const RAISE_SOON: Duration = Duration::from_secs(4);
 /// How long large datagrams may stay without a sign of arrival; at least so many round trips.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PATIENCE_ROUND_TRIPS: u32 = 4;
@@ -114,6 +116,8 @@ pub struct PathMtu {
     confirmed_until: Duration,
     /// From when on a wider path may be looked for.
     raise_from: Option<Duration>,
+    /// The last size that failed was refused by this host's own interface.
+    refused_here: bool,
     /// Probes sent.
     pub probes: u64,
     /// How often the size in use turned out not to pass.
@@ -137,6 +141,7 @@ impl PathMtu {
             unproven_since: None,
             confirmed_until: Duration::ZERO,
             raise_from: (offered < most).then_some(Duration::ZERO),
+            refused_here: false,
             probes: 0,
             black_holes: 0,
         }
@@ -171,8 +176,9 @@ impl PathMtu {
         if settled && 2 * bytes > self.limit && self.raise_from.is_some_and(|from| from <= now) {
             self.raise_from = None;
             self.fails = self.most + 1;
-            // if the path is as narrow as before, one size tells
-            self.try_size((self.limit + STEP_BYTES).min(self.most), Aim::Search);
+            // if the path is as narrow as before, one size tells; an interface says so of any size at once
+            let next = if self.refused_here { self.most } else { self.limit + STEP_BYTES };
+            self.try_size(next.min(self.most), Aim::Search);
         }
         if bytes <= self.floor() {
             return;
@@ -243,7 +249,7 @@ impl PathMtu {
     fn search_on(&mut self, now: Duration) {
         let all_is_open = self.fails > self.most;
         if self.limit == self.most || !all_is_open && self.limit + STEP_BYTES >= self.fails {
-            self.raise_from = (self.limit < self.most).then_some(now + RAISE_AFTER);
+            self.raise_from = (self.limit < self.most).then_some(now + self.raise_after());
         } else if all_is_open && self.limit + 2 * STEP_BYTES >= self.most {
             self.try_size(self.most, Aim::Search);
         } else {
@@ -267,10 +273,26 @@ impl PathMtu {
                     // what everything else stands on comes first
                     self.try_size(self.limit, Aim::Verify);
                 } else {
-                    self.raise_from = Some(now + RAISE_AFTER);
+                    self.raise_from = Some(now + self.raise_after());
                 }
             }
         }
+    }
+
+    fn raise_after(&self) -> Duration {
+        if self.refused_here { RAISE_SOON } else { RAISE_AFTER }
+    }
+
+    /// This host's own interface does not take a datagram of `bytes`. No router can make it say so.
+    pub fn refused(&mut self, now: Duration, bytes: usize) {
+        let probe = self.probe.filter(|probe| probe.left_at.is_some() && probe.bytes == bytes);
+        if probe.is_none() && (bytes > self.limit || self.limit <= LEAST_BYTES) {
+            return;
+        }
+        let (aim, silent) = (Aim::Verify, 0);
+        let of_packets = Probe { bytes, aim, left_at: Some(now), failed: 0, silent, heard: true };
+        self.refused_here = true;
+        self.failed(now, probe.unwrap_or(of_packets));
     }
 
     /// Does what is due.
@@ -285,6 +307,7 @@ impl PathMtu {
                 (probe.left_at, probe.heard) = (None, false);
                 self.probe = Some(probe);
                 if probe.failed >= measured.attempts() {
+                    self.refused_here = false;
                     self.failed(now, probe);
                 }
             }

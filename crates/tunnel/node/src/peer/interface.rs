@@ -82,6 +82,13 @@ impl Peer {
         self.path.limit()
     }
 
+    /// This host's interface towards `to` does not take datagrams of `bytes`.
+    pub(crate) fn refuse_size(&mut self, now: Duration, to: SocketAddr, bytes: usize) {
+        if self.endpoint.address() == Some(to) {
+            self.path.refused(now, bytes);
+        }
+    }
+
     /// The share of what was sent that was lost.
     pub(crate) fn loss(&self) -> Option<f64> {
         self.link.as_ref().and_then(|link| link.arq.loss())

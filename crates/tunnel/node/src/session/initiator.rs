@@ -24,6 +24,10 @@ const EAGER_FOR: Duration = Duration::from_secs(5);
 /// The wait for an answer meanwhile, and the shortest and longest one afterwards.
 const EAGER_WAIT: Duration = Duration::from_millis(300);
 const WAITS: [Duration; 2] = [Duration::from_millis(600), Duration::from_secs(8)];
+/// The first waits where the peer is expected back from a restart, and for how long it is.
+const SOON: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(100), Duration::from_millis(200)];
+const AWAITED_FOR: Duration = Duration::from_secs(3);
 /// After how long an attempt gives way to the next.
 const ATTEMPT_LASTS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(16)];
 /// Attempts that may be answered.
@@ -62,6 +66,8 @@ pub struct Initiator {
     /// The newest number across boots.
     across_boots: u64,
     trying: Option<Trying>,
+    /// Until when the peer is expected back from a restart.
+    awaited_until: Duration,
     /// When it was told last that a response is under another pre-shared key.
     complained: Option<Duration>,
 }
@@ -69,6 +75,8 @@ pub struct Initiator {
 /// A handshake that is not answered yet.
 struct Trying {
     since: Duration,
+    /// Initiations sent.
+    sent: usize,
     send_at: Duration,
     pair_key: [u8; 32],
     cookie: Option<([u8; COOKIE_BYTES], Duration)>,
@@ -103,7 +111,12 @@ impl Initiator {
     /// An initiator with higher numbers than this one, across boots.
     #[must_use]
     pub fn above(across_boots: u64) -> Self {
-        Initiator { begun: 0, across_boots, trying: None, complained: None }
+        Initiator { begun: 0, across_boots, trying: None, awaited_until: Duration::ZERO, complained: None }
+    }
+
+    /// The peer said goodbye, and may be back in a moment.
+    pub fn await_restart(&mut self, now: Duration) {
+        self.awaited_until = now + AWAITED_FOR;
     }
 
     /// Whether a handshake is under way.
@@ -137,7 +150,8 @@ impl Initiator {
         if self.trying.is_none() {
             let pair_key = introduction.identity.pair_key(peer.1)?;
             let attempts = VecDeque::new();
-            self.trying = Some(Trying { since: now, send_at: now, pair_key, cookie: None, attempts });
+            self.trying =
+                Some(Trying { since: now, sent: 0, send_at: now, pair_key, cookie: None, attempts });
         }
         let trying = self.trying.as_mut()?;
         if trying.attempts.back().is_none_or(|attempt| now >= attempt.since + trying.attempt_lasts(now)) {
@@ -178,8 +192,11 @@ impl Initiator {
 
     /// The newest attempt's initiation.
     fn letter(&mut self, now: Duration, rng: &mut impl Rng) -> Option<Vec<u8>> {
+        let is_awaited = now < self.awaited_until;
         let trying = self.trying.as_mut()?;
-        let wait = trying.wait(now);
+        let soon = SOON.get(trying.sent).filter(|_| is_awaited);
+        let wait = soon.copied().unwrap_or_else(|| trying.wait(now));
+        trying.sent += 1;
         trying.send_at = now + wait + wait.mul_f64(rng.random_range(0.0..0.25));
         trying.cookie = trying.cookie.filter(|(_, since)| now < *since + COOKIE_LASTS);
         let cookie = trying.cookie.as_ref().map(|(cookie, _)| cookie);

@@ -61,6 +61,20 @@ fn a_gateway_that_restarted_is_noticed_within_a_round_trip_of_the_next_packet() 
 }
 
 #[test]
+fn a_gateway_that_says_goodbye_and_comes_back_is_found_within_a_few_moments() {
+    for away in [20 * MS, 100 * MS, 300 * MS] {
+        let mut pair = pair();
+        pair.run(SECOND);
+        pair.node_mut(GATEWAY).close();
+        pair.run(away);
+        pair.reboot(GATEWAY);
+        // the rest of a wait, and two round trips
+        pair.run(away.max(50 * MS) + 90 * MS);
+        assert!(pair.status(STATION).peers[0].session_age_seconds.is_some(), "away for {away:?}");
+    }
+}
+
+#[test]
 fn a_station_that_restarted_is_taken_up_at_once() {
     let mut pair = pair();
     pair.run(SECOND);

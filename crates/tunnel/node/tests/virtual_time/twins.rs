@@ -26,7 +26,7 @@ fn carry(pair: &mut Pair, count: usize) {
 fn is_in_agreement(pair: &mut Pair) -> bool {
     pair.run(SECOND);
     (0..2).for_each(|node| drop(pair.take_delivered(node)));
-    let before = [GATEWAY, STATION].map(|node| pair.status(node).peers[0].counters.clone());
+    let before = [GATEWAY, STATION].map(|node| pair.status(node).peers[0].counters);
     for number in 0..40 {
         pair.send(GATEWAY, &tcp(STATION, number, b"down"));
         pair.send(STATION, &tcp(GATEWAY, number, b"up"));
@@ -34,7 +34,7 @@ fn is_in_agreement(pair: &mut Pair) -> bool {
     }
     pair.run(SECOND);
     [GATEWAY, STATION].into_iter().zip(before).all(|(node, before)| {
-        let now = pair.status(node).peers[0].counters.clone();
+        let now = pair.status(node).peers[0].counters;
         pair.delivered(node).len() == 40
             && now.bad_frames == before.bad_frames
             && now.receipts_received > before.receipts_received
@@ -94,7 +94,7 @@ proptest! {
     ) {
         let mut pair = pair(seed);
         carry(&mut pair, 50);
-        let mut idle = vec![pair.twin(STATION), pair.twin(STATION)];
+        let mut idle = [pair.twin(STATION), pair.twin(STATION)];
         for (which, seconds, gateway_speaks) in turns {
             if let Some(place) = idle.get_mut(which) {
                 let next = std::mem::replace(place, pair.twin(GATEWAY));

@@ -191,3 +191,42 @@ proptest! {
         prop_assert!(limit <= carries && limit + STEP_BYTES >= carries.min(1452), "{} {}", limit, carries);
     }
 }
+
+#[test]
+fn an_interface_that_becomes_narrower_is_heard_at_once_and_a_wider_one_soon() {
+    let mut mtu = PathMtu::new(1452, 1452);
+    let mut now = Duration::from_secs(1);
+    let mut interface = 1272;
+    let mut sequence = 0;
+    let step = |mtu: &mut PathMtu, now: &mut Duration, interface: usize, sequence: &mut u64| {
+        *now += 20 * MS;
+        mtu.handle_timeout(*now, &Measured { srtt: Some(20 * MS), loss: None });
+        if let Some(bytes) = mtu.take_probe(*now) {
+            if bytes > interface {
+                mtu.refused(*now, bytes);
+            } else {
+                mtu.answered(*now, bytes);
+            }
+            return;
+        }
+        *sequence += 1;
+        let bytes = mtu.limit();
+        mtu.sent(*now, *sequence, bytes);
+        if bytes > interface {
+            mtu.refused(*now, bytes);
+        } else {
+            mtu.held(*now, *sequence);
+        }
+    };
+    step(&mut mtu, &mut now, interface, &mut sequence);
+    assert!(mtu.limit() <= 1272, "after the first refusal: {}", mtu.limit());
+    for _ in 0..25 {
+        step(&mut mtu, &mut now, interface, &mut sequence);
+    }
+    assert!((1264..=1272).contains(&mtu.limit()), "half a second later: {}", mtu.limit());
+    interface = 1452;
+    for _ in 0..300 {
+        step(&mut mtu, &mut now, interface, &mut sequence);
+    }
+    assert_eq!(mtu.limit(), 1452, "six seconds later");
+}
