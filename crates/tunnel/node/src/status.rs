@@ -211,7 +211,10 @@ pub struct PeerCounters {
     pub queue_dropped: u64,
     /// Packets dropped because their flow kept a queue for too long.
     pub queue_dropped_by_codel: u64,
-    /// Packets with a congestion mark for the same reason.
+    /// Packets dropped because they were too old to be of use: they waited, or were lost, for too long.
+    #[serde(default)]
+    pub dropped_old: u64,
+    /// Packets that left with a congestion mark because their flow kept a queue for too long.
     pub queue_marked: u64,
     /// Packets with a congestion mark because their datagram had one.
     pub ecn_marked: u64,

@@ -76,7 +76,16 @@ pub struct Held {
     pub to: Recipient,
     /// The sequences that it lacks; empty if they have no names.
     absent: AbsentSequences,
+    since: Duration,
     until: Duration,
+}
+
+impl Held {
+    /// How long it has waited.
+    #[must_use]
+    pub fn age(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.since)
+    }
 }
 
 #[derive(Debug)]
@@ -127,7 +136,8 @@ impl Nack {
         };
         let until = now + self.hold;
         self.give_up_at = if self.held.is_empty() { until } else { self.give_up_at.min(until) };
-        self.held.insert(sequence, Held { shape, body: body.to_vec(), session, to, absent, until });
+        self.held
+            .insert(sequence, Held { shape, body: body.to_vec(), session, to, absent, since: now, until });
         self.want(now, sequence, absent.as_slice());
         evicted
     }

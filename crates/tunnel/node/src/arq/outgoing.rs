@@ -35,11 +35,19 @@ impl Arq {
         self.sender.is_some() && self.srtt().is_some()
     }
 
-    /// Keeps a packet of this traffic class that leaves now, if losses are repaired.
-    pub fn keep(&mut self, now: Duration, sequence: u64, copy: Copy<'_>, class: u8, references: &[u64]) {
+    /// Keeps a packet that leaves now, if losses are repaired. `use_of`: its traffic class, and the time for
+    /// which it is of use.
+    pub fn keep(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        copy: Copy<'_>,
+        use_of: (u8, Duration),
+        references: &[u64],
+    ) {
         let repairs = self.repairs_losses();
         let Some(sender) = self.sender.as_mut().filter(|_| repairs) else { return };
-        sender.keep(now, sequence, copy, class);
+        sender.keep(now, sequence, copy, use_of);
         references.iter().for_each(|&sequence| sender.refers_to(sequence));
     }
 
@@ -123,8 +131,13 @@ impl Arq {
 
     /// The packet to be sent again next. It stays so until [`Arq::mark_retransmitted`] or
     /// [`Arq::skip_retransmission`].
-    pub fn next_retransmission(&mut self) -> Option<Retransmission<'_>> {
-        self.sender.as_mut()?.next_retransmission()
+    pub fn next_retransmission(&mut self, now: Duration) -> Option<Retransmission<'_>> {
+        self.sender.as_mut()?.next_retransmission(now)
+    }
+
+    /// Lost packets that were too old to be sent again, since the last call.
+    pub fn take_dropped_old(&mut self) -> u64 {
+        self.sender.as_mut().map_or(0, Sender::take_dropped_old)
     }
 
     /// The packet of [`Arq::next_retransmission`] leaves at `now`.

@@ -52,6 +52,8 @@ struct Kept {
     body: Vec<u8>,
     /// Bytes of the body or of the packet.
     bytes: usize,
+    /// The time for which it is of use.
+    lifetime: Duration,
     /// The packet's traffic class.
     class: u8,
     tries: u8,
@@ -112,12 +114,14 @@ pub struct Sender {
     given_up: BTreeSet<u64>,
     keep: Duration,
     losses: Losses,
+    /// Lost packets that were too old to be sent again.
+    dropped_old: u64,
     spare: Vec<Kept>,
 }
 
 impl Sender {
-    /// Keeps a packet of this traffic class that leaves now.
-    pub fn keep(&mut self, now: Duration, sequence: u64, copy: Copy<'_>, class: u8) {
+    /// Keeps a packet of this traffic class that leaves now, and is of use for `lifetime`.
+    pub fn keep(&mut self, now: Duration, sequence: u64, copy: Copy<'_>, (class, lifetime): (u8, Duration)) {
         let (session, frame_type, body, bytes) = match copy {
             Copy::Frame(session, frame_type, body) => (session, frame_type, body, body.len()),
             Copy::Elsewhere(bytes) => (0, FrameType::Packet, &[][..], bytes),
@@ -140,6 +144,7 @@ impl Sender {
             session,
             frame_type: Some(frame_type),
             bytes,
+            lifetime,
             class,
             tries: 0,
             parked: false,
@@ -267,19 +272,34 @@ impl Sender {
         }
     }
 
+    /// Lost packets that were too old to be sent again, since the last call.
+    pub fn take_dropped_old(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped_old)
+    }
+
     /// Whether something is to be sent again.
     #[must_use]
     pub fn has_retransmission(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The packet to be sent again next. It stays so until [`Sender::mark_retransmitted`].
-    pub fn next_retransmission(&mut self) -> Option<Retransmission<'_>> {
+    /// The packet to be sent again next. It stays so until [`Sender::mark_retransmitted`]. One that is too old
+    /// to be of use is sent for the receiver's store, if others refer to it.
+    pub fn next_retransmission(&mut self, now: Duration) -> Option<Retransmission<'_>> {
         let at = loop {
-            match self.position(*self.waiting.front()?) {
-                Some(at) => break at,
-                None => self.waiting.pop_front(),
+            let Some(at) = self.position(*self.waiting.front()?) else {
+                self.waiting.pop_front();
+                continue;
             };
+            let kept = &mut self.kept[at];
+            let is_old = now > kept.left_at + kept.lifetime;
+            self.dropped_old += u64::from(is_old && !kept.congested);
+            kept.congested |= is_old;
+            if !is_old || kept.referred {
+                break at;
+            }
+            self.waiting.pop_front();
+            self.give_up(at);
         };
         let kept = &self.kept[at];
         Some(Retransmission {

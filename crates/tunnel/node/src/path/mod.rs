@@ -8,5 +8,6 @@ pub mod fragment;
 pub mod hop_limit;
 pub mod icmp;
 pub mod lanes;
+pub mod lifetime;
 pub mod mtu;
 pub mod reachability;

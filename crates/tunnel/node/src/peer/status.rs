@@ -55,6 +55,7 @@ impl Peer {
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,
+                dropped_old: self.counters.dropped_old + self.queue.dropped_old,
                 queue_marked: self.queue.marked,
                 path_probes: self.path.probes,
                 black_holes: self.path.black_holes,

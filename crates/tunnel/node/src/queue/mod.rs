@@ -24,6 +24,7 @@ mod tests;
 
 use crate::buffers::Buffers;
 use crate::path::ecn;
+use crate::path::lifetime::{SHORTEST, lifetime};
 use codel::Codel;
 use highway::{HighwayHasher, Key};
 use slots::{Chain, Slots, Waiting};
@@ -35,6 +36,8 @@ use wire::natives::Name;
 
 /// Queues that flows are hashed into (RFC 8290, 5.2.5): a hundred flows at once seldom share one.
 const BUCKETS: usize = 1024;
+/// Between two looks for packets that are too old.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Bytes of a turn (RFC 8290, 5.2.4): one packet of the usual largest size.
 const QUANTUM_BYTES: i64 = 1514;
 
@@ -53,7 +56,7 @@ pub struct Queue {
     /// Packets that leave before all others.
     ahead: VecDeque<Vec<u8>>,
     /// The packet that leaves next, if that is decided.
-    at_hand: Option<(Vec<u8>, Option<Name>)>,
+    at_hand: Option<Waiting>,
     bytes: usize,
     limit_bytes: usize,
     buffers: Buffers,
@@ -61,6 +64,10 @@ pub struct Queue {
     pub dropped: u64,
     /// Packets dropped because their flow's wait stayed long.
     pub dropped_by_codel: u64,
+    /// Packets dropped because they were too old to be of use.
+    pub dropped_old: u64,
+    /// When it is looked for such packets next.
+    look_at: Duration,
     /// Packets that left with a mark because their flow's wait stayed long.
     pub marked: u64,
 }
@@ -93,6 +100,8 @@ impl Queue {
             buffers: Buffers::new(limit_bytes),
             dropped: 0,
             dropped_by_codel: 0,
+            dropped_old: 0,
+            look_at: Duration::ZERO,
             marked: 0,
         }
     }
@@ -158,20 +167,47 @@ impl Queue {
         !self.ahead.is_empty()
     }
 
+    /// Drops packets that are too old to be of use.
+    pub fn drop_old(&mut self, now: Duration) {
+        if now < self.look_at {
+            return;
+        }
+        self.look_at = now + LOOK_EVERY;
+        let is_old = |waiting: &Waiting| {
+            let age = now.saturating_sub(waiting.arrived);
+            age > SHORTEST && age > lifetime(&waiting.packet)
+        };
+        let mut dropped: Vec<Vec<u8>> = Vec::new();
+        dropped.extend(self.at_hand.take_if(|waiting| is_old(waiting)).map(|waiting| waiting.packet));
+        for &index in self.new.iter().chain(&self.old) {
+            let chain = &mut self.buckets[index].chain;
+            while self.slots.first(chain).is_some_and(&is_old)
+                && let Some(waiting) = self.slots.pop(chain)
+            {
+                dropped.push(waiting.packet);
+            }
+        }
+        for packet in dropped {
+            self.dropped_old += 1;
+            self.bytes -= packet.len();
+            self.buffers.recycle(packet);
+        }
+    }
+
     /// The packet whose turn is next, which stays.
     pub fn peek(&mut self, now: Duration) -> Option<&[u8]> {
         if self.ahead.is_empty() && self.at_hand.is_none() {
             self.at_hand = self.choose(now);
         }
-        let at_hand = self.at_hand.as_ref().map(|(packet, _)| packet);
+        let at_hand = self.at_hand.as_ref().map(|waiting| &waiting.packet);
         self.ahead.front().or(at_hand).map(Vec::as_slice)
     }
 
     /// By what the native of that packet is known to others, and the packet's length.
     pub fn peek_name(&mut self, now: Duration) -> Option<(Name, usize)> {
         self.peek(now)?;
-        let (packet, name) = self.at_hand.as_ref().filter(|_| self.ahead.is_empty())?;
-        Some(((*name)?, packet.len()))
+        let waiting = self.at_hand.as_ref().filter(|_| self.ahead.is_empty())?;
+        Some((waiting.name?, waiting.packet.len()))
     }
 
     /// The flow's lane, below `count`.
@@ -187,7 +223,7 @@ impl Queue {
     /// The packet whose turn is next. Give the buffer back with [`Queue::recycle`].
     pub fn pop(&mut self, now: Duration) -> Option<Vec<u8>> {
         self.next_bytes(now)?;
-        let packet = self.ahead.pop_front().or_else(|| self.at_hand.take().map(|(packet, _)| packet))?;
+        let packet = self.ahead.pop_front().or_else(|| self.at_hand.take().map(|waiting| waiting.packet))?;
         self.bytes -= packet.len();
         Some(packet)
     }
@@ -202,8 +238,8 @@ impl Queue {
     pub fn take_out(&mut self, mut matches: impl FnMut(&[u8]) -> bool) -> Vec<Vec<u8>> {
         let (mut taken, ahead): (Vec<_>, Vec<_>) = self.ahead.drain(..).partition(|packet| matches(packet));
         self.ahead = ahead.into();
-        let at_hand = self.at_hand.take_if(|(packet, _)| matches(packet));
-        taken.extend(at_hand.map(|(packet, _)| packet));
+        let at_hand = self.at_hand.take_if(|waiting| matches(&waiting.packet));
+        taken.extend(at_hand.map(|waiting| waiting.packet));
         for bucket in &mut self.buckets {
             let mut waiting = std::mem::take(&mut bucket.chain);
             while let Some(next) = self.slots.pop(&mut waiting) {
@@ -225,7 +261,7 @@ impl Queue {
                 self.buffers.recycle(waiting.packet);
             }
         }
-        for packet in self.ahead.drain(..).chain(self.at_hand.take().map(|(packet, _)| packet)) {
+        for packet in self.ahead.drain(..).chain(self.at_hand.take().map(|waiting| waiting.packet)) {
             self.buffers.recycle(packet);
         }
         self.bytes = 0;
@@ -261,15 +297,15 @@ impl Queue {
     }
 
     /// The packet of the next flow in turn (RFC 8290, 4.2).
-    fn choose(&mut self, now: Duration) -> Option<(Vec<u8>, Option<Name>)> {
+    fn choose(&mut self, now: Duration) -> Option<Waiting> {
         loop {
             let is_new = !self.new.is_empty();
             let index = *self.new.front().or(self.old.front())?;
             if self.buckets[index].credit_bytes > 0
-                && let Some((packet, name)) = self.leave(now, index)
+                && let Some(waiting) = self.leave(now, index)
             {
-                self.buckets[index].credit_bytes -= packet.len() as i64;
-                return Some((packet, name));
+                self.buckets[index].credit_bytes -= waiting.packet.len() as i64;
+                return Some(waiting);
             }
             // its turn is over
             let turns = if is_new { &mut self.new } else { &mut self.old };
@@ -289,20 +325,20 @@ impl Queue {
     }
 
     /// The bucket's first packet that CoDel lets leave: not a signal, or a signal by its mark.
-    fn leave(&mut self, now: Duration, index: usize) -> Option<(Vec<u8>, Option<Name>)> {
+    fn leave(&mut self, now: Duration, index: usize) -> Option<Waiting> {
         let Bucket { chain, codel, .. } = &mut self.buckets[index];
         loop {
-            let Waiting { mut packet, arrived, name } = self.slots.pop(chain)?;
-            if !codel.signals(now, now.saturating_sub(arrived), chain.bytes) {
-                return Some((packet, name));
+            let mut waiting = self.slots.pop(chain)?;
+            if !codel.signals(now, now.saturating_sub(waiting.arrived), chain.bytes) {
+                return Some(waiting);
             }
-            if ecn::mark(&mut packet) {
+            if ecn::mark(&mut waiting.packet) {
                 self.marked += 1;
-                return Some((packet, name));
+                return Some(waiting);
             }
             self.dropped_by_codel += 1;
-            self.bytes -= packet.len();
-            self.buffers.recycle(packet);
+            self.bytes -= waiting.packet.len();
+            self.buffers.recycle(waiting.packet);
         }
     }
 }

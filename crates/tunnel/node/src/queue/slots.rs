@@ -70,6 +70,12 @@ impl Slots {
         }
     }
 
+    /// A flow's oldest packet.
+    pub fn first(&self, chain: &Chain) -> Option<&Waiting> {
+        let (first, _) = chain.ends?;
+        Some(&self.slots[first].waiting)
+    }
+
     /// Takes the first packet of `chain`.
     pub fn pop(&mut self, chain: &mut Chain) -> Option<Waiting> {
         let (first, last) = chain.ends?;

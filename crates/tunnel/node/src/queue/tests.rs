@@ -385,7 +385,7 @@ proptest! {
                 }
             }
             let waits: usize = queue.buckets.iter().map(|bucket| bucket.chain.bytes).sum();
-            prop_assert_eq!(queue.bytes(), waits + queue.at_hand.as_ref().map_or(0, |(packet, _)| packet.len()));
+            prop_assert_eq!(queue.bytes(), waits + queue.at_hand.as_ref().map_or(0, |waiting| waiting.packet.len()));
             prop_assert!(queue.bytes() <= limit_bytes);
             prop_assert_eq!(queue.is_empty(), queue.bytes() == 0);
             prop_assert!(queue.buckets.len() <= BUCKETS);

@@ -414,3 +414,39 @@ proptest! {
         prop_assert_eq!(pair.delivered(STATION).len(), 1);
     }
 }
+
+#[test]
+fn after_an_outage_no_call_hears_what_was_said_long_ago_and_a_stream_goes_on() {
+    let mut pair = Pair::new(3, Road::default(), &re::Parameters::default());
+    for number in 0..50 {
+        pair.send(GATEWAY, &tcp(STATION, number, &[number as u8; 300]));
+        pair.run(20 * MS);
+    }
+    pair.take_delivered(STATION);
+    pair.medium.cut = true;
+    let of_call = |number: u32| {
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .udp(5004, 5004)
+            .write(&mut packet, &[number.to_be_bytes(); 40].concat())
+            .unwrap();
+        packet
+    };
+    for number in 0..150 {
+        pair.send(GATEWAY, &of_call(number));
+        pair.send(GATEWAY, &tcp(STATION, number, &[number as u8; 300]));
+        pair.run(Duration::from_millis(20));
+    }
+    pair.medium.cut = false;
+    for number in 150..160 {
+        pair.send(GATEWAY, &tcp(STATION, number, &[number as u8; 300]));
+        pair.run(20 * MS);
+    }
+    pair.run(4 * SECOND);
+    let (calls, segments): (Vec<_>, Vec<_>) =
+        pair.delivered(STATION).iter().partition(|packet| packet[9] == 17);
+    let oldest = calls.iter().map(|packet| u32::from_be_bytes(packet[28..32].try_into().unwrap())).min();
+    assert!(oldest.is_none_or(|oldest| oldest >= 95), "a second is fifty packets: {oldest:?}");
+    assert!(segments.len() > 60, "{}", segments.len());
+    assert!(pair.status(GATEWAY).peers[0].counters.dropped_old >= 30);
+}

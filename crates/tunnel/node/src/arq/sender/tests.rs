@@ -7,7 +7,7 @@ const MS: Duration = Duration::from_millis(1);
 
 fn again(sender: &mut Sender) -> Vec<(u64, bool)> {
     let mut all = Vec::new();
-    while let Some(next) = sender.next_retransmission() {
+    while let Some(next) = sender.next_retransmission(MS) {
         all.push((next.sequence, next.store_only));
         sender.mark_retransmitted();
     }
@@ -17,11 +17,11 @@ fn again(sender: &mut Sender) -> Vec<(u64, bool)> {
 #[test]
 fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
     let mut sender = Sender::default();
-    sender.keep(MS, 1, Copy::Frame(1, FrameType::Packet, b"one"), 0);
-    sender.keep(MS, 2, Copy::Frame(1, FrameType::ReducedCompact, b"two"), 0);
+    sender.keep(MS, 1, Copy::Frame(1, FrameType::Packet, b"one"), (0, Duration::MAX / 4));
+    sender.keep(MS, 2, Copy::Frame(1, FrameType::ReducedCompact, b"two"), (0, Duration::MAX / 4));
     sender.refers_to(1);
-    sender.keep(MS, 3, Copy::Frame(1, FrameType::ReducedCompact, b"three"), 0);
-    sender.keep(MS, 4, Copy::Frame(1, FrameType::ReducedCompact, b"four"), 0);
+    sender.keep(MS, 3, Copy::Frame(1, FrameType::ReducedCompact, b"three"), (0, Duration::MAX / 4));
+    sender.keep(MS, 4, Copy::Frame(1, FrameType::ReducedCompact, b"four"), (0, Duration::MAX / 4));
     sender.refers_to(3);
     for _ in 0..MAX_TRIES {
         sender.missing(1, false);
@@ -37,7 +37,7 @@ fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
     let mut doubted = Vec::new();
     sender.take_doubted(|sequence| doubted.push(sequence));
     assert_eq!(doubted, [2]);
-    assert!(sender.next_retransmission().is_some_and(|again| again.sequence == 2 && again.as_it_was));
+    assert!(sender.next_retransmission(MS).is_some_and(|again| again.sequence == 2 && again.as_it_was));
     sender.confirmed(2, false);
     sender.confirmed(4, false);
     assert_eq!(sender.bytes, 0);
@@ -47,7 +47,9 @@ fn what_is_parked_is_not_sent_again_unless_what_it_needs_was_given_up() {
 #[test]
 fn what_congestion_lost_is_sent_again_only_where_something_refers_to_it() {
     let mut sender = Sender::default();
-    (1..=4).for_each(|sequence| sender.keep(MS, sequence, Copy::Frame(1, FrameType::Packet, b"packet"), 0));
+    (1..=4).for_each(|sequence| {
+        sender.keep(MS, sequence, Copy::Frame(1, FrameType::Packet, b"packet"), (0, Duration::MAX / 4))
+    });
     sender.refers_to(2);
     sender.missing(1, true);
     sender.missing(2, true);
@@ -60,7 +62,7 @@ fn what_congestion_lost_is_sent_again_only_where_something_refers_to_it() {
 #[test]
 fn the_tail_is_probed_ever_more_slowly_and_then_given_up() {
     let mut sender = Sender::default();
-    sender.keep(MS, 7, Copy::Frame(1, FrameType::Packet, b"tail"), 0);
+    sender.keep(MS, 7, Copy::Frame(1, FrameType::Packet, b"tail"), (0, Duration::MAX / 4));
     sender.rearm(Duration::ZERO, 10 * MS);
     let mut at = Duration::ZERO;
     let mut probes = 0;
@@ -88,7 +90,7 @@ proptest! {
             let some = next.saturating_sub(back);
             match step {
                 0 | 1 => {
-                    sender.keep(MS, next, Copy::Frame(1, FrameType::Packet, &vec![0; length]), 0);
+                    sender.keep(MS, next, Copy::Frame(1, FrameType::Packet, &vec![0; length]), (0, Duration::MAX / 4));
                     next += 1;
                 }
                 2 => {
@@ -98,7 +100,7 @@ proptest! {
                 3 => sender.missing(some, back % 2 == 0),
                 4 => sender.schedule(),
                 _ => {
-                    if let Some(again) = sender.next_retransmission() {
+                    if let Some(again) = sender.next_retransmission(MS) {
                         prop_assert!(!confirmed.contains(&again.sequence) || again.sequence >= next);
                         let sequence = again.sequence;
                         sender.mark_retransmitted();
@@ -124,12 +126,28 @@ proptest! {
 #[test]
 fn a_packet_that_is_kept_elsewhere_counts_and_has_no_body() {
     let mut sender = Sender::default();
-    sender.keep(MS, 1, Copy::Elsewhere(1400), 0);
+    sender.keep(MS, 1, Copy::Elsewhere(1400), (0, Duration::MAX / 4));
     assert_eq!(sender.bytes, 1400);
     sender.missing(1, false);
     sender.schedule();
-    let again = sender.next_retransmission().expect("it is lost");
+    let again = sender.next_retransmission(MS).expect("it is lost");
     assert_eq!((again.frame_type, again.body), (FrameType::Packet, None));
     sender.confirmed(1, false);
     assert_eq!(sender.bytes, 0);
+}
+
+#[test]
+fn what_is_too_old_is_given_up_and_sent_for_the_store_alone_if_others_refer_to_it() {
+    let mut sender = Sender::default();
+    for sequence in [1, 2] {
+        sender.keep(MS, sequence, Copy::Frame(1, FrameType::Packet, b"call"), (0, 1000 * MS));
+    }
+    sender.keep(MS, 3, Copy::Frame(1, FrameType::ReducedCompact, b"three"), (0, 1000 * MS));
+    sender.refers_to(2);
+    [1, 2].into_iter().for_each(|sequence| sender.missing(sequence, false));
+    sender.schedule();
+    assert!(sender.next_retransmission(1000 * MS).is_some_and(|again| !again.store_only));
+    let again = sender.next_retransmission(1002 * MS).map(|again| (again.sequence, again.store_only));
+    assert_eq!(again, Some((2, true)));
+    assert_eq!(sender.take_dropped_old(), 2);
 }

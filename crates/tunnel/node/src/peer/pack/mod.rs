@@ -76,6 +76,7 @@ impl Peer {
         if let Some(probe) = self.pack_probe(now, out) {
             return Some(probe);
         }
+        self.queue.drop_old(now);
         self.take_out_too_large(now, ctx);
         if let Some(partial) = self.link.as_mut().and_then(|link| link.assembly.take_partial()) {
             return self.go_on(now, partial, ctx, out);

@@ -9,6 +9,7 @@ use crate::event::{Event, Outcome, SentPacket};
 use crate::group::coding::{Form, native};
 use crate::path::ecn;
 use crate::path::encapsulation::{self, OuterClass};
+use crate::path::lifetime::{SHORTEST, lifetime};
 use crate::peer::Peer;
 use crate::peer::link::Overflow;
 use re::mac::PacketMac;
@@ -193,7 +194,8 @@ impl Peer {
                 true => Copy::Elsewhere(written.packet_bytes),
                 false => Copy::Frame(builder.session, written.frame_type, &out[start + 1..]),
             };
-            link.arq.keep(now, sequence, copy, inner.traffic_class, references);
+            let use_of = (inner.traffic_class, lifetime(&packet));
+            link.arq.keep(now, sequence, copy, use_of, references);
             if builder.is_shared
                 && let (Some(member), Some(sharing)) = (link.roles.member_mut(), ctx.sharing.as_mut())
             {
@@ -304,7 +306,7 @@ impl Peer {
         let mut buffer = ctx.deliveries.buffer();
         buffer.extend_from_slice(packet);
         let was_parked = link.arq.take_parked(sequence);
-        self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, ctx);
+        self.deliver(now, (sequence, Duration::ZERO), buffer, Outcome::after(was_parked), to, ctx);
         self.restore_dependents(now, sequence, ctx);
         true
     }
@@ -325,7 +327,7 @@ impl Peer {
         match link.restore.restore(sequence, shape, body, mac, &mut buffer) {
             Ok(()) => {
                 let was_parked = link.arq.take_parked(sequence);
-                self.deliver(now, sequence, buffer, Outcome::after(was_parked), to, ctx);
+                self.deliver(now, (sequence, Duration::ZERO), buffer, Outcome::after(was_parked), to, ctx);
                 self.restore_dependents(now, sequence, ctx);
                 true
             }
@@ -368,7 +370,7 @@ impl Peer {
             match link.restore.restore(sequence, held.shape, &held.body, &session.receive_mac, &mut buffer) {
                 Ok(()) => {
                     came.push(sequence);
-                    self.deliver(now, sequence, buffer, Outcome::Repaired, held.to, ctx);
+                    self.deliver(now, (sequence, held.age(now)), buffer, Outcome::Repaired, held.to, ctx);
                 }
                 Err(why) => {
                     ctx.deliveries.recycle(buffer);
@@ -378,11 +380,12 @@ impl Peer {
         }
     }
 
-    /// Delivers a packet whose bytes are proven, if it may come from this peer.
+    /// Delivers a packet whose bytes are proven, if it may come from this peer. `age`: how long it waited
+    /// here.
     pub(super) fn deliver(
         &mut self,
         now: Duration,
-        sequence: u64,
+        (sequence, age): (u64, Duration),
         mut packet: Vec<u8>,
         outcome: Outcome,
         to: Recipient,
@@ -400,6 +403,9 @@ impl Peer {
         if outcome == Outcome::Repaired {
             self.counters.repaired += 1;
         }
+        let is_old = age > SHORTEST && age > lifetime(&packet);
+        self.counters.dropped_old += u64::from(is_old && to != Recipient::Store);
+        let to = if is_old { Recipient::Store } else { to };
         let Recipient::EndHosts { ecn } = to else {
             ctx.deliveries.recycle(packet);
             return self.deliver_in_order(now, sequence, None, ctx);

@@ -61,7 +61,8 @@ impl Peer {
     ) -> bool {
         let limit = builder.limit;
         let Some(Link { arq, reduce, roles, .. }) = &mut self.link else { return false };
-        while let Some(again) = arq.next_retransmission() {
+        self.counters.dropped_old += arq.take_dropped_old();
+        while let Some(again) = arq.next_retransmission(now) {
             // the frame's MAC may be the earlier session's
             let goes_whole = again.as_it_was || again.body.is_none() || again.session != builder.session;
             let original = reduce.original(again.sequence).filter(|_| goes_whole);
@@ -143,11 +144,12 @@ impl Peer {
         link.restore.store(sequence, packet, &inner);
         link.arq.hold(sequence);
         if let Some(held) = held {
+            let age = held.age(now);
             let marked = Recipient::EndHosts { ecn: ecn::CE };
             let to = if held.to == marked { marked } else { to };
             let mut buffer = ctx.deliveries.buffer();
             buffer.extend_from_slice(packet);
-            self.deliver(now, sequence, buffer, Outcome::Repaired, to, ctx);
+            self.deliver(now, (sequence, age), buffer, Outcome::Repaired, to, ctx);
         }
         self.restore_dependents(now, sequence, ctx);
         true
