@@ -274,10 +274,14 @@ impl Encoder {
         }
     }
 
-    /// Whether fingerprints are entered at the confirmation of a packet and not at its transmission.
+    /// Whether the fingerprints of the packet at hand are entered at its confirmation and not now.
     fn indexes_when_confirmed(&self) -> bool {
-        self.policy.waits_for_confirmation()
-            && self.injected.as_ref().is_none_or(|injected| injected.may_enter_late())
+        self.policy.waits_for_confirmation() && self.may_enter_late()
+    }
+
+    /// Whether the form can enter fingerprints after others that are newer.
+    fn may_enter_late(&self) -> bool {
+        self.injected.as_ref().is_none_or(|injected| injected.may_enter_late())
     }
 
     /// Whether the form has an index of its own.
@@ -314,12 +318,14 @@ impl Encoder {
             return;
         }
         self.statistics.confirmed_packets += 1;
-        if !self.indexes_when_confirmed() {
+        if !self.may_enter_late() {
             return;
         }
         if let Some(keys) = self.waiting.of(sequence) {
             keys.for_each(|key| self.index.insert(key, sequence));
-        } else if let Some(stored) = self.store.get(sequence) {
+        } else if self.policy.always_waits()
+            && let Some(stored) = self.store.get(sequence)
+        {
             self.finders.find_again(self.sparing.enters_again(), &stored);
             self.enter_anchors(sequence);
         }

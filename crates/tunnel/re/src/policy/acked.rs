@@ -23,4 +23,8 @@ impl ReferencePolicy for Acked {
     fn waits_for_confirmation(&self) -> bool {
         true
     }
+
+    fn always_waits(&self) -> bool {
+        true
+    }
 }

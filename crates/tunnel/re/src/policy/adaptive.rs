@@ -27,6 +27,10 @@ impl ReferencePolicy for Adaptive {
     }
 
     fn waits_for_confirmation(&self) -> bool {
+        !(self.losses_are_repaired && self.may_wait)
+    }
+
+    fn always_waits(&self) -> bool {
         !self.losses_are_repaired
     }
 

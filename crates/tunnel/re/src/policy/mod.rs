@@ -31,9 +31,14 @@ pub trait ReferencePolicy: Debug + Send {
     /// Whether the packet admitted last may refer to this stored one.
     fn may_refer(&self, stored: &Stored<'_>) -> bool;
 
-    /// Whether a packet's fingerprints are entered at its confirmation. A newer packet that is not yet
-    /// allowed then does not hide an older, allowed one.
+    /// Whether the fingerprints of the packet admitted last are entered at its confirmation. It then does not
+    /// hide an older packet with the same content that others may refer to.
     fn waits_for_confirmation(&self) -> bool {
+        false
+    }
+
+    /// Whether all packets wait so now.
+    fn always_waits(&self) -> bool {
         false
     }
 

@@ -4,7 +4,8 @@ use crate::link::{Arrival, Link, all_parameters, pseudo_random, tcp_packet};
 use published::form::PAPER;
 use published::offline::Measure;
 use published::policy::{NAIVE, distance, k_distance};
-use re::{Parameters, Policy};
+use re::{Encoder, Parameters, Policy};
+use wire::inner::Inner;
 
 #[test]
 fn a_repeated_file_is_reduced_and_restored_under_every_policy_and_form() {
@@ -116,4 +117,28 @@ fn a_region_that_crosses_segments_is_removed_to_the_byte() {
     }
     let statistics = link.encoder.statistics();
     assert_eq!(statistics.removed_bytes, 50_000, "{statistics:?}");
+}
+
+#[test]
+fn an_unconfirmed_datagram_hides_no_confirmed_one_with_the_same_content() {
+    let mut encoder = Encoder::new(&Parameters { policy: Policy::Adaptive, ..Parameters::default() });
+    encoder.set_losses_repaired(true);
+    let content: Vec<u8> = (0..1000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let mut packet = Vec::new();
+    etherparse::PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+        .udp(9, 9)
+        .write(&mut packet, &content)
+        .unwrap();
+    let inner = Inner::parse(&packet).unwrap();
+    let mut out = Vec::new();
+    let mut reduced = 0;
+    // confirmations come ten packets later, so the newest copies are never confirmed in time
+    for sequence in 0..200u64 {
+        out.clear();
+        reduced += u32::from(encoder.encode(sequence, &packet, &inner, &mut out) != re::Encoded::Plain);
+        if let Some(confirmed) = sequence.checked_sub(10) {
+            encoder.confirm(confirmed);
+        }
+    }
+    assert!(reduced > 150, "{reduced} of 200");
 }
