@@ -11,6 +11,7 @@ use crate::session::challenge;
 use crate::session::handshake::{Identity, Marked, Refused};
 use crate::session::initiator::Introduction;
 use crate::session::sessions::Verdict;
+use re::Policy;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::hello::{DRAFT, Hello, Second};
@@ -282,7 +283,11 @@ fn own_hello(config: &Config, boot: u64) -> Hello {
         number: 0,
         store_kib: store_kib(&config.reduce),
         capabilities: capabilities(config),
-        window_bytes: u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
+        // without removal a peer need not keep what comes
+        window_bytes: match config.reduce.policy {
+            Policy::Off => 0,
+            _ => u8::try_from(config.reduce.window_bytes).unwrap_or(u8::MAX),
+        },
         sample_bits: u8::try_from(config.reduce.sample_bits).unwrap_or(u8::MAX),
         reset_token: [0; wire::reset::RESET_TOKEN_BYTES],
         second: (*config.versions.end() >= 2).then_some(Second { draft: DRAFT, across_boots: 0 }),
