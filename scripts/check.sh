@@ -63,7 +63,7 @@ else
     left_out+=("the model of the handshake: spin is not installed")
 fi
 step "a minute of fuzzing" fuzzing
-step "copies of a payload" tests -p overheard-sim --test copies -- --ignored --test-threads=1
+step "copies of a payload" tests --test copies -- --ignored --test-threads=1
 if why=$(scripts/instructions --why-not 2>&1); then
     step "instructions that a packet takes" scripts/instructions
 else
