@@ -62,7 +62,7 @@ impl Experiment {
     /// The part of it that a driver runs, unless it must be quick: this machine's kernel runs in real time.
     #[must_use]
     pub fn extent(&self, driver: Driver) -> Extent {
-        if driver == Driver::Lab && self.drivers.first() != Some(&Driver::Lab) {
+        if driver.uses_own_kernel() && self.drivers.first() != Some(&Driver::Lab) {
             Extent::Corner
         } else {
             Extent::Whole

@@ -111,9 +111,9 @@ impl KeptClaims {
 
 impl Judged {
     /// Whether another run gives the same figures: not by the clock on the wall, where a busy machine
-    /// decides.
+    /// decides, nor with another kernel's random numbers.
     fn is_repeatable(&self) -> bool {
-        self.driver != Driver::Lab
+        !self.driver.uses_own_kernel()
     }
 
     fn holding(&self) -> BTreeSet<String> {

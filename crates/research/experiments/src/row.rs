@@ -166,11 +166,21 @@ pub enum Driver {
     Virtual,
     /// The lab on this machine's kernel.
     Lab,
+    /// The same in the guest of `scripts/in-qemu`: Debian's kernel, in the time of an emulated processor.
+    Qemu,
     /// Arithmetic on the content alone; nothing is sent.
     Offline,
     /// ns-2, the simulator of a paper, as a control: nothing of this project.
     #[serde(rename = "ns-2")]
     Ns2,
+}
+
+impl Driver {
+    /// Whether scenarios run on the kernel that the laboratory's process runs on.
+    #[must_use]
+    pub fn uses_own_kernel(self) -> bool {
+        matches!(self, Self::Lab | Self::Qemu)
+    }
 }
 
 impl fmt::Display for Driver {
@@ -179,6 +189,7 @@ impl fmt::Display for Driver {
             Self::Sim => "sim",
             Self::Virtual => "virtual",
             Self::Lab => "lab",
+            Self::Qemu => "qemu",
             Self::Offline => "offline",
             Self::Ns2 => "ns-2",
         })
@@ -190,10 +201,10 @@ impl FromStr for Driver {
 
     /// Reads the name of a driver that can be asked for.
     fn from_str(name: &str) -> Result<Self, String> {
-        [Self::Sim, Self::Virtual, Self::Lab]
+        [Self::Sim, Self::Virtual, Self::Lab, Self::Qemu]
             .into_iter()
             .find(|driver| driver.to_string() == name)
-            .ok_or_else(|| format!("no driver is called {name:?}; there are sim, virtual and lab"))
+            .ok_or_else(|| format!("no driver is called {name:?}; there are sim, virtual, lab and qemu"))
     }
 }
 
@@ -233,6 +244,6 @@ mod tests {
     fn only_drivers_that_send_something_can_be_asked_for() {
         assert_eq!("virtual".parse(), Ok(Driver::Virtual));
         assert!("offline".parse::<Driver>().is_err());
-        assert!("kvm".parse::<Driver>().unwrap_err().contains("sim, virtual and lab"));
+        assert!("kvm".parse::<Driver>().unwrap_err().contains("sim, virtual, lab and qemu"));
     }
 }

@@ -112,7 +112,12 @@ impl Runner {
                 let how = Virtual::new(Kernel::find()?, self.programs.clone(), self.guest.clone());
                 lab::run_reporting(&lab::Driver::Virtual(how), &scenarios, &mut report)?
             }
-            Driver::Lab => self.run_in_lanes(&scenarios, &mut report)?,
+            Driver::Qemu if guest_commit().is_none() => {
+                bail!(
+                    "the driver qemu runs inside the guest of scripts/in-qemu: begin the command with scripts/in-qemu"
+                )
+            }
+            Driver::Lab | Driver::Qemu => self.run_in_lanes(&scenarios, &mut report)?,
             Driver::Sim | Driver::Offline | Driver::Ns2 => {
                 bail!("the driver {} takes no scenarios", self.driver)
             }
@@ -132,7 +137,9 @@ impl Runner {
                 .ok()
                 .and_then(|kernel| said(std::process::Command::new(kernel.path()).arg("--version")))
                 .map_or_else(|| "unknown".to_owned(), |version| format!("User-Mode Linux {version}")),
-            Driver::Lab => said(std::process::Command::new("uname").arg("-sr")).unwrap_or_default(),
+            Driver::Lab | Driver::Qemu => {
+                said(std::process::Command::new("uname").arg("-sr")).unwrap_or_default()
+            }
             Driver::Sim | Driver::Offline | Driver::Ns2 => "none".to_owned(),
         }
     }
@@ -202,10 +209,18 @@ impl Runner {
     }
 }
 
+/// The commit that `scripts/in-qemu` names to the programs of its guest; `None` elsewhere, and without git.
+fn guest_commit() -> Option<String> {
+    std::env::var("OVERHEARD_GUEST_COMMIT").ok().filter(|commit| !commit.is_empty())
+}
+
 /// The state of the project that this program was built from, as git describes it now; the version where
-/// there is no git.
+/// there is no git. A guest has no git, and its host names the commit.
 #[must_use]
 pub fn commit() -> String {
+    if let Some(commit) = guest_commit() {
+        return commit;
+    }
     let mut git = std::process::Command::new("git");
     git.args(["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"]);
     said(&mut git).unwrap_or_else(|| format!("version {}", env!("CARGO_PKG_VERSION")))

@@ -142,13 +142,21 @@ fn check(command: &str, words: &[&str]) -> Result<(), String> {
         "cargo" => check_cargo(command, arguments),
         "overheard" | "target/release/overheard" => check_given(command, arguments),
         "overheard-lab" | "target/release/overheard-lab" => check_laboratory(command, arguments),
-        "scripts/in-qemu" => check(command, arguments),
+        "scripts/in-qemu" => check(command, without_options(arguments)),
         "scripts/ns2-control" => {
             check_laboratory(command, &[&["experiment", "xbc", "--figure", "ns-2"], arguments].concat())
         }
         "python3" => check_python(arguments),
         program if OF_THE_SYSTEM.contains(&program) => Ok(()),
         _ => Err(format!("{program} is no program that the documents know")),
+    }
+}
+
+/// The program and its arguments behind the options of `scripts/in-qemu`, each of which has a value.
+fn without_options<'a, 'b>(arguments: &'a [&'b str]) -> &'a [&'b str] {
+    match arguments {
+        [option, _, rest @ ..] if option.starts_with("--") => without_options(rest),
+        _ => arguments,
     }
 }
 

@@ -23,7 +23,7 @@ impl Extents {
         Ok(Self { contents, testbed })
     }
 
-    /// Number of runs of a whole figure; `None` if it has no runs of its own.
+    /// Number of runs of a whole figure; `None` if it has no runs of its own by these contents.
     fn runs(&self, figure: Figure, driver: Driver) -> Result<Option<u32>> {
         let plan = Plan { extent: Extent::Whole, seeds: None, trace: Traced::default() };
         let setting = Setting { plan, testbed: &self.testbed, contents: &self.contents, driver };
@@ -34,7 +34,13 @@ impl Extents {
     /// A sentence on how long a whole figure takes, by what runs of the same experiment took.
     pub fn cost(&self, figure: Figure, driver: Driver, kept: &[KeptRun]) -> Result<String> {
         let Some(runs) = self.runs(figure, driver)? else {
-            return Ok("It is computed in one process.".to_owned());
+            let rows = kept.iter().filter(|run| run.figure == figure.id).flat_map(|run| &run.rows);
+            let how = if rows.into_iter().any(|row| row.driver.uses_own_kernel()) {
+                "Its runs need recordings, from the folder in `OVERHEARD_DATA`."
+            } else {
+                "It is computed in one process."
+            };
+            return Ok(how.to_owned());
         };
         let of_figure = kept.iter().filter(|run| run.figure == figure.id);
         let mut seconds: Vec<f64> = of_figure.filter_map(|run| run.core_seconds_each).collect();

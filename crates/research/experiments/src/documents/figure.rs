@@ -86,7 +86,11 @@ pub(super) fn provenance(run: &KeptRun, driver: Driver) -> String {
         Origin::Made => "contents that the project makes",
         Origin::DataFolder => "**contents of a folder that not everybody has**",
     };
-    let clock = if driver == Driver::Lab { ", by the clock of one machine" } else { "" };
+    let clock = match driver {
+        Driver::Lab => ", by the clock of one machine",
+        Driver::Qemu => ", in the time of an emulated processor",
+        _ => "",
+    };
     let kernel = if run.kernel == "none" { String::new() } else { format!(" ({})", run.kernel) };
     format!(
         "- `{}`: {extent}{seeds}; `{driver}`{kernel}{clock}; commit {}, {}; {contents}.\n",

@@ -6,7 +6,11 @@ use crate::row::Driver;
 /// The command that runs a figure whole by a driver.
 #[must_use]
 pub fn command(experiment: &Experiment, driver: Driver, figure: &str) -> String {
-    let rights = if driver == Driver::Lab { "sudo " } else { "" };
+    let program = match driver {
+        Driver::Lab => "sudo overheard-lab",
+        Driver::Qemu => "scripts/in-qemu target/release/overheard-lab",
+        _ => "overheard-lab",
+    };
     // the parts of one paper without TCP and with it are one command's
     let name = experiment.id.strip_suffix("-tcp").unwrap_or(experiment.id);
     let by_default = match name {
@@ -15,7 +19,7 @@ pub fn command(experiment: &Experiment, driver: Driver, figure: &str) -> String 
         _ => Driver::Virtual,
     };
     let option = if driver == by_default { String::new() } else { format!(" --driver {driver}") };
-    format!("{rights}overheard-lab experiment {name}{option} --figure {figure}")
+    format!("{program} experiment {name}{option} --figure {figure}")
 }
 
 #[cfg(test)]
@@ -35,5 +39,9 @@ mod tests {
         let with_tcp = at(&refactor::WITH_TCP, Driver::Virtual);
         assert_eq!(with_tcp, "overheard-lab experiment refactor --driver virtual --figure 6");
         assert_eq!(at(&reboost::EXPERIMENT, Driver::Lab), "sudo overheard-lab experiment reboost --figure 6");
+        assert_eq!(
+            at(&reboost::EXPERIMENT, Driver::Qemu),
+            "scripts/in-qemu target/release/overheard-lab experiment reboost --driver qemu --figure 6"
+        );
     }
 }

@@ -7,7 +7,6 @@ use super::content::File;
 use super::system::System;
 use super::{chunk_match, figure_2, figure_3, figure_4, harm, headline, table_1, table_2};
 use crate::claim::{Band, Claim, Judging};
-use crate::papers;
 use crate::row::Row;
 
 /// How far the share of bytes may be from the letter's, to either side.
@@ -35,8 +34,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
 }
 
 fn bytes_are_the_letters(rows: &[Row]) -> Claim {
-    let reduced = |id| papers::REBOOST.value(id).number();
-    let left = reduced("section-2.b/reduced-size").over(reduced("section-2.b/stream-size"));
+    let left = chunk_match::left();
     let claim = format!("bytes on the link by those of no RE: {left}, within {BYTES_WITHIN}");
     let mut judging = Judging::new(rows, claim);
     for system in System::PRINTED {

@@ -6,7 +6,7 @@ use super::combination::{Combination, Mechanism};
 use super::network::{Trial, air_time, waited};
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
-use crate::row::{Driver, Row};
+use crate::row::Row;
 
 /// Waiting time of users.
 pub const WAITED: Figure = Figure {
@@ -52,7 +52,7 @@ pub(super) const BY_BASELINE: &str = "by zstd and ARQ";
 
 /// The mechanisms that this driver can switch: the virtual-time kernel has no BPF.
 fn switched(setting: &Setting<'_>) -> usize {
-    if setting.driver == Driver::Lab { Mechanism::ALL.len() } else { Mechanism::ALL.len() - 1 }
+    if setting.driver.uses_own_kernel() { Mechanism::ALL.len() } else { Mechanism::ALL.len() - 1 }
 }
 
 fn seeds(setting: &Setting<'_>) -> u32 {

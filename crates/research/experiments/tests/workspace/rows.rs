@@ -129,6 +129,24 @@ fn the_results_have_every_figure_of_every_experiment() {
     assert!(missing.is_empty(), "no page in docs/results has {missing:?}");
 }
 
+/// A page whose figures are all without rows shows nothing.
+#[test]
+fn every_page_of_results_has_measured_rows() {
+    let kept = KeptRows::read(&workspace().join("docs/rows")).unwrap();
+    let is_measured = |block: &str| match block.split(' ').collect::<Vec<_>>()[..] {
+        ["figure", experiment, driver, figure] => {
+            let mut runs = kept.of_figure(experiment, driver.parse().unwrap(), figure);
+            runs.any(|run| run.rows.iter().any(|row| row.value.is_some()))
+        }
+        _ => false,
+    };
+    for page in pages_in("docs/results") {
+        let text = fs::read_to_string(&page).unwrap();
+        let has_rows = documents::blocks(&text).into_iter().any(is_measured);
+        assert!(has_rows, "{}: no figure of this page has kept rows", page.display());
+    }
+}
+
 #[test]
 fn kept_rows_name_a_commit_and_figures_that_there_are() {
     let kept = KeptRows::read(&workspace().join("docs/rows")).unwrap();

@@ -72,9 +72,13 @@ struct Refactor {
 struct Reboost {
     #[command(flatten)]
     wanted: Wanted,
-    /// The number of downloads at a time; use fewer for links without loss, which keep the processor busy
-    #[arg(long, default_value_t = LAB_LANES)]
-    lanes: usize,
+    /// The driver: `lab` is this kernel (needs root), `qemu` the guest of `scripts/in-qemu`
+    #[arg(long, default_value = "lab")]
+    driver: Driver,
+    /// The number of downloads at a time: 4 by `lab` and 1 by `qemu`. Use fewer for links without loss, which
+    /// keep the processor busy
+    #[arg(long)]
+    lanes: Option<usize>,
     /// Keep finished runs in this folder, and run only missing ones
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
@@ -163,8 +167,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             run_experiment(experiment, wanted, Traced::default(), &runner(*driver, kept)?)
         }
         Paper::Reboost(args) => {
+            if !args.driver.uses_own_kernel() {
+                let why =
+                    format!("the driver {} has no BPF, which REboost needs: take lab or qemu", args.driver);
+                return Err(Mistake::new(why).into());
+            }
             let kept = args.resume.clone().map(Kept::in_folder).transpose()?;
-            let runner = Runner { lanes: args.lanes.max(1), ..runner(Driver::Lab, kept)? };
+            // A guest has one processor, and waiting takes none of its time.
+            let by_default = if args.driver == Driver::Qemu { 1 } else { LAB_LANES };
+            let lanes = args.lanes.unwrap_or(by_default).max(1);
+            let runner = Runner { lanes, ..runner(args.driver, kept)? };
             run_experiment(&reboost::EXPERIMENT, &args.wanted, Traced::default(), &runner)
         }
         Paper::Together(options) => run_in_lab(&together::EXPERIMENT, options, Traced::default()),

@@ -132,6 +132,7 @@ fn why_not(experiment: &Experiment, driver: Driver) -> Option<String> {
             let found = doctor::boost();
             (found.state != State::Present).then(|| format!("{}; {}", found.detail, found.mend))
         }
+        Driver::Qemu => Some("it runs in the guest of scripts/in-qemu, one figure at a time".to_owned()),
         Driver::Lab => None,
     }
 }

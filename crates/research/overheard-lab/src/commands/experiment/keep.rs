@@ -64,7 +64,9 @@ impl<'a> Keeping<'a> {
             self.runner.ended()
         };
         let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-        let core_seconds_each = (runs > 0).then(|| took.as_secs_f64() * cores / f64::from(runs));
+        // A guest does not see the processor's time.
+        let is_counted = runs > 0 && driver != Driver::Qemu;
+        let core_seconds_each = is_counted.then(|| took.as_secs_f64() * cores / f64::from(runs));
         let run = |figure: &Figure| -> Result<KeptRun> {
             Ok(KeptRun {
                 figure: figure.id.to_owned(),
