@@ -10,6 +10,8 @@
 //! resolution, and other threads' requests ([`mod@control`]). It passes them to the node and executes the
 //! node's results. Consecutive datagrams to one peer share a system call ([`outbox`]).
 //!
+//! A [`probe`] asks why a peer is silent.
+//!
 //! An [`ear`] overhears datagrams to others, if an interface carries them.
 //!
 //! TCP segments must fit the tunnel even if hosts behind this one open the connection. Their SYNs are
@@ -33,6 +35,7 @@ pub mod outbox;
 mod outlet;
 pub mod path;
 pub mod ports;
+pub mod probe;
 pub mod processor;
 pub mod radio;
 pub mod rates;
