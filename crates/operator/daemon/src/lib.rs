@@ -1,7 +1,7 @@
 //! A node as a process: it sets everything up or nothing, drives a node, and removes everything.
 //!
 //! [`config`] is the configuration, and [`tunnel`] the run from start to end. [`status_socket`] answers for
-//! the node, and [`watch`] keeps its history. [`sockets`] finds the nodes and web caches of this machine and
+//! the node, and [`watch`] keeps its history and names silent peers and troubles. [`sockets`] finds the nodes and web caches of this machine and
 //! queries them. [`service`] notifies the service manager.
 //!
 //! [`cache`] is the same for a web cache. The [`keeper`] is a separate process for privileged work. A
@@ -25,7 +25,9 @@ pub mod revocations;
 mod rotation;
 mod sandbox;
 pub mod service;
+mod silence;
 pub mod sockets;
 pub mod status_socket;
+mod trouble;
 pub mod tunnel;
 mod watch;

@@ -2,9 +2,13 @@
 
 use crate::keeper::Keeper;
 use sd_notify::NotifyState;
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+
+/// The option of a wait for the first session. A restart does not repeat it: a reload must not end a node.
+const WAIT: &str = "--wait";
 
 /// Reports that everything is set up.
 pub fn is_ready() {
@@ -31,7 +35,7 @@ pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         tell(&[NotifyState::Reloading, now]);
     }
-    let mut arguments = std::env::args_os();
+    let mut arguments = std::env::args_os().filter(|argument| !is_wait(argument));
     let name = arguments.next().unwrap_or_default();
     let mut command = Command::new(itself());
     command.arg0(name).args(arguments);
@@ -43,6 +47,11 @@ pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
         }
     };
     handed_on.err().unwrap_or_else(|| command.exec())
+}
+
+fn is_wait(argument: &OsStr) -> bool {
+    let argument = argument.as_encoded_bytes();
+    argument.strip_prefix(WAIT.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'=')
 }
 
 /// The running program, by its name if that still exists.

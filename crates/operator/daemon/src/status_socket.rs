@@ -136,7 +136,8 @@ fn answer(
     let answer = match (words.as_slice(), known) {
         ([STATUS], _) => {
             let (snapshot, split) = (control.status(PATIENCE)?, split.map(split::Watch::counts));
-            serde_json::to_vec(&Report { about: about.clone(), snapshot, split })?
+            let silent = known.map(Known::silent).unwrap_or_default();
+            serde_json::to_vec(&Report { about: about.clone(), snapshot, split, silent })?
         }
         ([HISTORY, step, since], Some(known)) => {
             let step =

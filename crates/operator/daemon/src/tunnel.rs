@@ -32,6 +32,8 @@ const KEYS_WITHIN: Duration = Duration::from_secs(5);
 pub enum Watched {
     /// It is kept.
     Always,
+    /// It is kept, and the node ends if it has no session within this time.
+    WithSessionWithin(Duration),
     /// It is not kept.
     Never,
 }
@@ -70,7 +72,13 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     let rotation = Rotation::of(&config);
     let begin_anew =
         heed_signals(signals, control.clone(), (config.path.clone(), rotation), keeper.is_some())?;
-    let watch = if watched == Watched::Always { Some(Watch::open(&config)?) } else { None };
+    let (is_watched, within) = match watched {
+        Watched::Never => (false, None),
+        Watched::Always => (true, None),
+        Watched::WithSessionWithin(within) => (true, Some(within)),
+    };
+    let watch = is_watched.then(|| Watch::open(&config, within)).transpose()?;
+    let failure = watch.as_ref().map(Watch::failure).unwrap_or_default();
     let clock = Clock::start();
     let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
         .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
@@ -96,7 +104,9 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
         config.node.reduce.policy,
         config.node.peers.len(),
     );
-    service::is_ready();
+    if within.is_none() {
+        service::is_ready();
+    }
     let nodes = (&shards, nodes.as_mut_slice());
     let driven =
         io::drive(&mut system, nodes, clock, (&control, inboxes), |event| match (&event, &mut trace) {
@@ -118,6 +128,9 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     }
     driven?;
     tracing::info!("{} down", config.system.interface);
+    if let Some(failure) = failure.get() {
+        anyhow::bail!("{failure}");
+    }
     if again {
         drop(socket);
         return Err(service::begin_anew(keeper.as_ref())).context("cannot start anew");

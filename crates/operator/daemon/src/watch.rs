@@ -1,15 +1,21 @@
-//! Polls the node once a second for the page, `overheard top`, and the service manager, which restarts a node
-//! without answers.
+//! Polls the node once a second for the page, `overheard top`, the log's messages on silent peers and troubles, and the
+//! service manager, which restarts a node without answers.
 
 use crate::config::{Config, Mistake};
+use crate::silence::{SILENT_AFTER, Silences};
+use crate::trouble::Troubles;
 use crate::{service, sockets};
 use anyhow::Context;
 use dashboard::Page;
 use dashboard::node::air_time::AirTime;
 use dashboard::node::page::{Known, serve};
+use dashboard::node::report::Silent;
 use dashboard::node::{About, History, Report};
 use io::Control;
-use std::sync::Arc;
+use node::Status;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Length of a step, and timeout of an answer.
@@ -19,14 +25,28 @@ const STEP: Duration = Duration::from_secs(1);
 pub struct Watch {
     known: Arc<Known>,
     page: Option<Page>,
+    /// The peers with an `endpoint`, by name, and whether they have a keepalive.
+    called: BTreeMap<String, bool>,
+    wait: Option<Wait>,
+}
+
+/// The wait for the first session.
+struct Wait {
+    until: Instant,
+    within: Duration,
+    failure: Arc<OnceLock<String>>,
 }
 
 impl Watch {
-    /// Opens the configured page.
-    pub fn open(config: &Config) -> Result<Self, Mistake> {
+    /// Opens the configured page. Without a session `within` that time, the node ends.
+    pub fn open(config: &Config, within: Option<Duration>) -> Result<Self, Mistake> {
         let known = Known::new(History::new(AirTime::at(config.radio_bits_per_second as f64)));
         let page = config.dashboard.as_ref().map(|it| it.open(&config.path, "[dashboard]")).transpose()?;
-        Ok(Watch { known, page })
+        let called = config.node.peers.iter().filter(|peer| peer.endpoint.is_some());
+        let called = called.map(|peer| (peer.name.clone(), peer.keepalive.is_some())).collect();
+        let wait =
+            within.map(|within| Wait { until: Instant::now() + within, within, failure: Arc::default() });
+        Ok(Watch { known, page, called, wait })
     }
 
     /// The node's state.
@@ -34,19 +54,38 @@ impl Watch {
         self.known.clone()
     }
 
+    /// The reason of a wait without a session, as soon as there is one.
+    pub fn failure(&self) -> Arc<OnceLock<String>> {
+        self.wait.as_ref().map(|wait| wait.failure.clone()).unwrap_or_default()
+    }
+
     /// Watches in a thread of its own until the process ends.
     pub fn begin(self, about: About, control: Control) -> anyhow::Result<()> {
-        let Watch { known, page } = self;
+        let Watch { known, page, called, mut wait } = self;
+        let source_port = about.listen.parse::<SocketAddr>().context("the node has no address")?.port();
+        // A short wait leaves half of its time for a probe.
+        let silent_after = wait.as_ref().map_or(SILENT_AFTER, |wait| wait.within / 2);
+        let mut silences = Silences::new(called, source_port, silent_after);
         if let Some(page) = page {
             tracing::info!("the dashboard is at http://{}/", page.address()?);
             serve(page, known.clone()).context("cannot start the thread that serves the dashboard")?;
             watch_caches(known.clone())?;
         }
+        let mut troubles = Troubles::default();
         let watch = move || {
-            let mut next = Instant::now();
+            let began = Instant::now();
+            let mut next = began;
             loop {
                 if let Ok(snapshot) = control.status(STEP) {
-                    known.note(Report { about: about.clone(), snapshot, split: None });
+                    let now = began.elapsed();
+                    let silences_told = silences.step(now, &snapshot.node.peers);
+                    let told = [silences_told, troubles.step(now, &snapshot)].concat();
+                    told.iter().for_each(|told| tracing::warn!("{told}"));
+                    let silent = silences.all(now);
+                    if wait.as_ref().is_some_and(|wait| wait.ends(&snapshot.node, &silent, &control)) {
+                        wait = None;
+                    }
+                    known.note(Report { about: about.clone(), snapshot, split: None, silent });
                     service::is_alive();
                 }
                 // Missed polls (as during sleep) are not repeated: two close polls would turn a burst into a
@@ -61,6 +100,25 @@ impl Watch {
             .spawn(watch)
             .context("cannot start the thread that watches the node")?;
         Ok(())
+    }
+}
+
+impl Wait {
+    /// Whether it ends now: by a session, or by a stop of the node.
+    fn ends(&self, node: &Status, silent: &[Silent], control: &Control) -> bool {
+        if node.peers.iter().any(|peer| peer.session_age_seconds.is_some() && peer.reachable) {
+            service::is_ready();
+            return true;
+        }
+        if Instant::now() < self.until {
+            return false;
+        }
+        let reasons: Vec<String> =
+            silent.iter().map(|silent| format!("{}: {}", silent.peer, silent.reason)).collect();
+        let reasons = if reasons.is_empty() { "no peer began one".to_owned() } else { reasons.join("; ") };
+        let _ = self.failure.set(format!("no session after {} s: {reasons}", self.within.as_secs()));
+        control.stop();
+        true
     }
 }
 

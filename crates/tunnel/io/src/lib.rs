@@ -11,6 +11,7 @@
 //! node's results. Consecutive datagrams to one peer share a system call ([`outbox`]).
 //!
 //! A [`sniffer`] overhears datagrams to others, if an interface carries them. [`frames`] captures an interface.
+//! A [`probe`] asks why a peer is silent.
 //!
 //! TCP segments must fit the tunnel even if hosts behind this one open the connection. Their SYNs are
 //! therefore clamped at the entry ([`mss`]). This needs no firewall rules, so nothing is installed and
@@ -32,6 +33,7 @@ pub mod offload;
 pub mod outbox;
 pub mod path;
 pub mod ports;
+pub mod probe;
 pub mod processor;
 pub mod radio;
 pub mod rates;

@@ -13,10 +13,12 @@ use rtnetlink::packet_route::rule::RuleMessage;
 use rtnetlink::{Handle, IpVersion, RouteMessageBuilder};
 use rustix::io::Errno;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// A metric below that of the kernel's own routes for IPv6 addresses (256).
 const BEFORE_CONNECTED: u32 = 128;
+/// The number of UDP (IANA's protocol numbers).
+const UDP: u8 = 17;
 
 /// A route-netlink connection, in the network namespace of the thread that opened it.
 pub struct Netlink {
@@ -147,6 +149,31 @@ impl Netlink {
         self.runtime
             .block_on(routes.try_collect())
             .map_err(|error| refused("list the routes".to_owned(), error))
+    }
+
+    /// The interface of UDP datagrams that this host sends from `source_port` to `to`; `None` if the route has
+    /// none. An error means that there is no route.
+    pub fn way(&self, to: SocketAddr, source_port: u16) -> Result<Option<u32>, Error> {
+        let mut message = match to.ip() {
+            IpAddr::V4(ip) => RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(ip, 32).build(),
+            IpAddr::V6(ip) => RouteMessageBuilder::<Ipv6Addr>::new().destination_prefix(ip, 128).build(),
+        };
+        let header = &mut message.header;
+        (header.table, header.protocol, header.kind, header.scope) = Default::default();
+        if let SocketAddr::V6(to) = to
+            && to.scope_id() != 0
+        {
+            message.attributes.push(RouteAttribute::Oif(to.scope_id()));
+        }
+        message.attributes.extend([
+            RouteAttribute::IpProto(UDP),
+            RouteAttribute::Sport(source_port),
+            RouteAttribute::Dport(to.port()),
+        ]);
+        let mut routes = self.handle.route().get(message).execute();
+        let route = self.runtime.block_on(routes.try_next());
+        let route = route.map_err(|error| refused(format!("find the route to {to}"), error))?;
+        Ok(route.as_ref().and_then(output_interface))
     }
 
     /// All rules of a family; none if the kernel has no policy routing.

@@ -13,7 +13,7 @@
 use crate::exposition;
 use crate::node::history::History;
 use crate::node::metrics;
-use crate::node::report::Report;
+use crate::node::report::{Report, Silent};
 use ::page::ring::{self, Step};
 use page::files::{self, File};
 use page::{Answer, Page, Question, StatusCode, json, said};
@@ -73,6 +73,13 @@ impl Known {
     fn caches(&self) -> Vec<String> {
         self.caches_are_wanted.store(true, Ordering::Relaxed);
         self.caches.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The silent peers of the latest report.
+    #[must_use]
+    pub fn silent(&self) -> Vec<Silent> {
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.as_ref().map(|report| report.silent.clone()).unwrap_or_default()
     }
 
     /// The node's latest report.

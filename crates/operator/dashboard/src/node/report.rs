@@ -53,6 +53,20 @@ pub struct Report {
     /// Counters of split connections. None without `split`.
     #[serde(default)]
     pub split: Option<split::Counts>,
+    /// The peers with an `endpoint` in the configuration that have not answered for five seconds or more.
+    #[serde(default)]
+    pub silent: Vec<Silent>,
+}
+
+/// A peer that does not answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Silent {
+    /// The name of the peer in the configuration.
+    pub peer: String,
+    /// The time since the node began to wait for an answer, in seconds.
+    pub seconds: f64,
+    /// The known reason, and what to do.
+    pub reason: String,
 }
 
 #[cfg(test)]
@@ -111,6 +125,7 @@ pub(crate) mod tests {
     pub fn report(uptime_seconds: f64, peers: Vec<PeerStatus>) -> Report {
         Report {
             split: None,
+            silent: Vec::new(),
             about: About {
                 version: "0.1.0".to_owned(),
                 config: "gateway.toml".into(),

@@ -83,6 +83,13 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     writeln!(out, "public key {}\n", node.public_key)?;
     Table::of(node.peers.iter().map(PeerRow::of)).write(out)?;
     writeln!(out)?;
+    for silent in &report.silent {
+        let since = duration(Duration::from_secs_f64(silent.seconds.max(0.0)));
+        writeln!(out, "silent:          {}, for {since}: {}", silent.peer, silent.reason)?;
+    }
+    if !report.silent.is_empty() {
+        writeln!(out)?;
+    }
     print_recovery(out, node)?;
     print_group(out, node)?;
     gateways::print(out, node)?;

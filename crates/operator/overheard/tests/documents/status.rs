@@ -20,7 +20,7 @@ use syn::{Fields, Item};
 /// The types of a status: source, type, heading, and description.
 type Part = (&'static str, &'static str, &'static str, &'static str);
 
-const NODE: [Part; 14] = [
+const NODE: [Part; 15] = [
     (
         "crates/operator/dashboard/src/node/report.rs",
         "About",
@@ -32,6 +32,12 @@ const NODE: [Part; 14] = [
         "Report",
         "The node: its state",
         "These fields are at the top of the object, too.",
+    ),
+    (
+        "crates/operator/dashboard/src/node/report.rs",
+        "Silent",
+        "`silent[]`",
+        "One object for each silent peer.",
     ),
     ("crates/tunnel/io/src/control.rs", "Snapshot", "The node: its state", ""),
     ("crates/tunnel/node/src/status.rs", "Status", "`node`", ""),
@@ -91,7 +97,7 @@ const ROWS: [&str; 3] = [
 type Line = (&'static str, &'static str, &'static str);
 
 /// Lines of a node, in the order of the printout.
-const LINES: [Line; 10] = [
+const LINES: [Line; 11] = [
     (
         "{} on {} (mtu {}), listening on {}, up for {}, policy {}, version {}",
         "ROLE on INTERFACE (mtu BYTES), listening on ADDRESS, up for TIME, policy NAME, version NUMBER",
@@ -99,6 +105,11 @@ const LINES: [Line; 10] = [
          its start. The policy of redundancy elimination for packets that this node sends. The version of the program.",
     ),
     ("public key {}\\n", "public key KEY", "The public key of the node. Its peers need it as `public_key`."),
+    (
+        "silent:          {}, for {since}: {}",
+        "silent: PEER, for TIME: REASON",
+        "A peer with an `endpoint` that has not answered for five seconds or more. The known reason, and what to do.",
+    ),
     (
         "{} overhears: {}",
         "PEER overhears: SHARE at BITRATE, …",
@@ -378,7 +389,9 @@ fn everything() -> dashboard::node::Report {
     ))
     .unwrap();
     let snapshot = io::Snapshot { node, io: io::Counters::default(), overheard: Some(heard) };
-    dashboard::node::Report { about, snapshot, split: Some(split::Counts::default()) }
+    let silent =
+        dashboard::node::report::Silent { peer: "gateway".to_owned(), seconds: 5.0, reason: String::new() };
+    dashboard::node::Report { about, snapshot, split: Some(split::Counts::default()), silent: vec![silent] }
 }
 
 /// The metrics of a running web cache that has refused a request.

@@ -26,6 +26,7 @@ mod relays;
 mod roaming;
 mod sandbox;
 mod siege;
+mod silence;
 mod smuggling;
 mod split;
 mod threads;
