@@ -24,7 +24,7 @@ const TELL_AT_LEAST_EVERY: Duration = Duration::from_secs(3600);
 const MOST_PROBES: usize = 16;
 
 /// Sends a probe to an address.
-pub type Send<P> = fn(SocketAddr, u16) -> std::io::Result<P>;
+pub type SendProbe<P> = fn(SocketAddr, u16) -> std::io::Result<P>;
 
 /// A sent probe, or a test's.
 pub trait Sent {
@@ -43,7 +43,7 @@ pub struct Silences<P = Probe> {
     /// The peers with an `endpoint`, by name, and whether they have a keepalive.
     called: BTreeMap<String, bool>,
     source_port: u16,
-    send: Send<P>,
+    send: SendProbe<P>,
     after: Duration,
     silences: Vec<Silence<P>>,
 }
@@ -72,7 +72,7 @@ impl Silences {
 }
 
 impl<P: Sent> Silences<P> {
-    fn with(called: BTreeMap<String, bool>, source_port: u16, after: Duration, send: Send<P>) -> Self {
+    fn with(called: BTreeMap<String, bool>, source_port: u16, after: Duration, send: SendProbe<P>) -> Self {
         Silences { called, source_port, send, after: after.min(SILENT_AFTER), silences: Vec::new() }
     }
 
@@ -135,7 +135,7 @@ impl<P: Sent> Silence<P> {
         now: Duration,
         (peer, to): (&str, SocketAddr),
         source_port: u16,
-        send: Send<P>,
+        send: SendProbe<P>,
         may_probe: bool,
     ) {
         if let Some((probe, sent_at)) = &self.probe {

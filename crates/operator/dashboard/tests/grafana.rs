@@ -37,7 +37,7 @@ fn told() -> String {
     };
     let snapshot =
         Snapshot { node: node.status(Duration::from_secs(1)), io: io::Counters::default(), overheard: None };
-    metrics(&Report { about, snapshot, split: None })
+    metrics(&Report { about, snapshot, split: None, silent: Vec::new() })
 }
 
 fn expressions(value: &Value, found: &mut Vec<String>) {

@@ -4,6 +4,7 @@
 //! node's datagrams: a route into the tunnel does not lead it. A node ignores and does not count an empty
 //! datagram.
 
+use crate::Error;
 use crate::netlink::Netlink;
 use nix::sys::socket::{setsockopt, sockopt};
 use rustix::net::netdevice::index_to_name;
@@ -26,8 +27,12 @@ impl Probe {
     pub fn send(to: SocketAddr, source_port: u16) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(to), Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
-        // Old kernels know no route for a port: then the socket is not bound, and connect reports the route.
-        let index = Netlink::open().and_then(|netlink| netlink.way(to, source_port)).unwrap_or_default();
+        let index = match Netlink::open().and_then(|netlink| netlink.way(to, source_port)) {
+            Ok(index) => index,
+            Err(Error::Netlink { source, .. }) if is_no_route(&source) => return Err(source),
+            // Old kernels find no route by a port. Then the socket is not bound.
+            Err(_) => None,
+        };
         if let Some(index) = index {
             let name = index_to_name(&socket, index)?;
             socket.bind_device(Some(name.as_bytes()))?;
@@ -40,6 +45,9 @@ impl Probe {
         }
         socket.connect(&SockAddr::from(to))?;
         socket.send(&[])?;
+        // The kernel's own ICMP messages arrive by the loopback interface. Without the right to unbind, they
+        // are missed.
+        let _ = socket.bind_device(None);
         Ok(Probe { socket })
     }
 
@@ -48,6 +56,11 @@ impl Probe {
     pub fn refusal(&self) -> Option<io::Error> {
         self.socket.take_error().unwrap_or_else(Some)
     }
+}
+
+fn is_no_route(why: &io::Error) -> bool {
+    use io::ErrorKind::{HostUnreachable, NetworkUnreachable, PermissionDenied};
+    matches!(why.kind(), HostUnreachable | NetworkUnreachable | PermissionDenied)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod support;
 
 mod boost;
+mod cache_reload;
 mod closed_pipe;
 mod configuration;
 mod doctor;
