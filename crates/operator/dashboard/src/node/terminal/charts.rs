@@ -102,5 +102,5 @@ fn chart(
 
 /// A time before now, in minutes or in seconds.
 fn ago(seconds: f64) -> String {
-    if seconds % 60.0 == 0.0 { format!("-{:.0} min", seconds / 60.0) } else { format!("-{seconds:.0} s") }
+    if seconds < 60.0 { format!("-{seconds} s") } else { format!("-{} min", seconds / 60.0) }
 }
