@@ -4,7 +4,6 @@ use crate::config::Config;
 use crate::icp::Icp;
 use crate::proxy::{Door, Listener, MOST_CONNECTIONS, Prover, Proxy, Settings};
 use crate::selector::{NoMesh, Selector};
-use crate::site::Rewrites;
 use crate::store::{NoDirectory, Store};
 use interception::{Interception, NoInterception, Plan};
 use std::io;
@@ -58,18 +57,15 @@ impl Cache {
             None => None,
         };
         let doors = doors(&config)?;
+        let live = config.live();
         let proxy = Proxy::new(
             store,
             Settings {
                 name: config.name,
-                verify_host: config.verify_host,
-                stale_if_unreachable: config.stale_if_unreachable,
-                packages: config.packages,
-                destinations: config.destinations,
                 prover: config.mesh.as_ref().map(|mesh| Prover::new(&mesh.key)),
                 selector,
                 icp,
-                rewrites: config.reverse.map_or_else(Rewrites::default, |(_, rewrites)| rewrites),
+                live,
             },
         );
         let interception = config.transparent.and_then(|(plan, rules)| rules.then_some(plan));
@@ -106,8 +102,7 @@ impl Cache {
 /// Opens the ports of clients and of the other routers.
 fn doors(config: &Config) -> Result<Vec<Listener>, NotStarted> {
     let mut doors: Vec<Listener> = Vec::new();
-    let for_clients =
-        |address, door| Listener::open(address, door, config.clients.clone(), config.connections_each);
+    let for_clients = |address, door| Listener::open(address, door, None, config.connections_each);
     if let Some((plan, _)) = &config.transparent {
         for any in [IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(Ipv6Addr::UNSPECIFIED)] {
             let address = SocketAddr::new(any, plan.door);
@@ -129,7 +124,7 @@ fn doors(config: &Config) -> Result<Vec<Listener>, NotStarted> {
         let any =
             if mesh.address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let address = SocketAddr::new(any, mesh.port);
-        doors.push(Listener::open(address, Door::Peer, mesh.networks.clone(), ROUTER_CONNECTIONS)?);
+        doors.push(Listener::open(address, Door::Peer, Some(mesh.networks.clone()), ROUTER_CONNECTIONS)?);
     }
     Ok(doors)
 }

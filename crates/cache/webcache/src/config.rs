@@ -2,6 +2,7 @@
 
 use crate::destinations::Destinations;
 use crate::icp::Neighbour;
+use crate::proxy::Live;
 use crate::site::Rewrites;
 use crate::store::Limits;
 use interception::Plan;
@@ -40,6 +41,21 @@ pub struct Config {
     pub mesh: Option<Mesh>,
     /// Address of the ICP socket, and caches of other kinds.
     pub icp: Option<(SocketAddr, Vec<Neighbour>)>,
+}
+
+impl Config {
+    /// The settings that can change while the cache serves.
+    #[must_use]
+    pub fn live(&self) -> Live {
+        Live {
+            clients: self.clients.clone(),
+            verify_host: self.verify_host,
+            stale_if_unreachable: self.stale_if_unreachable,
+            packages: self.packages,
+            destinations: self.destinations.clone(),
+            rewrites: self.reverse.as_ref().map(|(_, rewrites)| rewrites.clone()).unwrap_or_default(),
+        }
+    }
 }
 
 /// Configuration of the other routers.

@@ -5,6 +5,7 @@ mod connection;
 mod fetch;
 mod learn;
 mod listener;
+mod live;
 mod mend;
 mod parts;
 mod pass;
@@ -22,16 +23,15 @@ mod ways;
 pub use answer::Outcome;
 pub use connection::Outlet;
 pub use listener::{Listener, MOST_CONNECTIONS};
+pub use live::Live;
 pub use proof::Prover;
 pub use request::{Asked, Door};
 pub use upstream::{Kind, Way};
 
-use crate::destinations::Destinations;
 use crate::resolution::Names;
 use crate::semantics::heads::Wrong;
 use crate::semantics::key::Key;
 use crate::semantics::{UnixSeconds, fields};
-use crate::site::Rewrites;
 use crate::statistics::{Answer, Statistics};
 use crate::store::Store;
 use answer::{Signature, refusal};
@@ -45,7 +45,7 @@ use hyper::{Method, Request, Response, StatusCode, Version};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Semaphore;
 use upstream::Upstream;
@@ -65,28 +65,21 @@ const MOST_TUNNELS: usize = 1024;
 pub struct Settings {
     /// This router's name in Via and Cache-Status, unique on the path.
     pub name: String,
-    /// Whether the response to an intercepted request is stored only if its Host resolves to its destination.
-    pub verify_host: bool,
-    /// The longest staleness of a response whose origin is unreachable and gave no limit, in seconds.
-    pub stale_if_unreachable: u32,
-    /// Whether package repositories are recognized.
-    pub packages: bool,
-    /// The permitted destinations.
-    pub destinations: Destinations,
     /// The selector of other routers, if there are any.
     pub selector: Option<Arc<crate::selector::Selector>>,
     /// Proofs between routers, if there are others.
     pub prover: Option<Prover>,
     /// Caches of other kinds, if there are any.
     pub icp: Option<Arc<crate::icp::Icp>>,
-    /// The upstreams of the reverse proxy.
-    pub rewrites: Rewrites,
+    /// Those that can change.
+    pub live: Live,
 }
 
 /// The proxy.
 pub struct Proxy {
     pub(crate) store: Arc<Store>,
     settings: Settings,
+    live: RwLock<Arc<Live>>,
     upstream: Upstream,
     signature: Signature,
     /// One request at a time asks the origin for a URI; the others wait for its result.
@@ -102,19 +95,31 @@ pub struct Proxy {
 impl Proxy {
     /// A proxy over this store.
     #[must_use]
-    pub fn new(store: Arc<Store>, settings: Settings) -> Arc<Self> {
+    pub fn new(store: Arc<Store>, mut settings: Settings) -> Arc<Self> {
+        let live = RwLock::new(Arc::new(std::mem::take(&mut settings.live)));
         let upstream = Upstream::new(settings.name.clone(), settings.prover.clone());
         Arc::new(Proxy {
             store,
             upstream,
             signature: Signature::of(&settings.name),
             settings,
+            live,
             flights: Mutex::new(HashMap::new()),
             uncacheable: Mutex::new(HashMap::new()),
             statistics: Statistics::default(),
             names: Names::default(),
             tunnels: Arc::new(Semaphore::new(MOST_TUNNELS)),
         })
+    }
+
+    /// Adopts other settings. Requests that have read the earlier ones end by them.
+    pub fn adopt(&self, live: Live) {
+        *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+    }
+
+    /// The present settings.
+    fn live(&self) -> Arc<Live> {
+        self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Answers a request from `client` that arrived by `door`. The answer leaves by `outlet`.
@@ -184,7 +189,7 @@ impl Proxy {
     ) -> Response<Body> {
         let began = Instant::now();
         if asked.door == Door::Reverse {
-            match self.settings.rewrites.rewrite(&asked.key) {
+            match self.live().rewrites.rewrite(&asked.key) {
                 Some(key) => asked.key = key,
                 None => return refusal(StatusCode::NOT_FOUND, "no upstream serves this here"),
             }

@@ -28,13 +28,18 @@ pub fn stops() {
     tell(&[NotifyState::Stopping]);
 }
 
+/// Reports that the configuration is read again; [`is_ready`] ends that.
+pub fn reloads() {
+    if let Ok(now) = NotifyState::monotonic_usec_now() {
+        tell(&[NotifyState::Reloading, now]);
+    }
+}
+
 /// Executes this program again with the same arguments and process id, after a change of its configuration.
 /// It is the running program even if its file was replaced, because a sandboxed process can execute no other.
 /// The new program inherits `keeper`. Returns only after a failure.
 pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
-    if let Ok(now) = NotifyState::monotonic_usec_now() {
-        tell(&[NotifyState::Reloading, now]);
-    }
+    reloads();
     let mut arguments = std::env::args_os().filter(|argument| !is_wait(argument));
     let name = arguments.next().unwrap_or_default();
     let mut command = Command::new(itself());

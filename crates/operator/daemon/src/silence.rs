@@ -23,16 +23,16 @@ const TELL_AT_LEAST_EVERY: Duration = Duration::from_secs(3600);
 /// The most probed peers at a time.
 const MOST_PROBES: usize = 16;
 
-/// Sends a probe to an address.
-pub type Send<P> = fn(SocketAddr, u16) -> std::io::Result<P>;
+/// Begins a probe of an address, from a node that listens on a port.
+pub type Begin<P> = fn(SocketAddr, u16) -> std::io::Result<P>;
 
-/// A sent probe, or a test's.
-pub trait Sent {
+/// A probe, or a test's.
+pub trait Probing {
     /// The error that came back since the last call.
     fn refusal(&self) -> Option<Error>;
 }
 
-impl Sent for Probe {
+impl Probing for Probe {
     fn refusal(&self) -> Option<Error> {
         Probe::refusal(self)
     }
@@ -43,7 +43,7 @@ pub struct Silences<P = Probe> {
     /// The peers with an `endpoint`, by name, and whether they have a keepalive.
     called: BTreeMap<String, bool>,
     source_port: u16,
-    send: Send<P>,
+    begin: Begin<P>,
     after: Duration,
     silences: Vec<Silence<P>>,
 }
@@ -51,6 +51,8 @@ pub struct Silences<P = Probe> {
 /// One peer's.
 struct Silence<P> {
     peer: String,
+    /// Its present address.
+    to: SocketAddr,
     since: Duration,
     /// Packets refused before: without a keepalive, a node calls its peer only for packets.
     refused_before: u64,
@@ -67,13 +69,13 @@ impl Silences {
     /// For the peers with an `endpoint`, by name, and whether they have a keepalive. The node listens on
     /// `source_port`. A peer is silent after `after`, at most [`SILENT_AFTER`].
     pub fn new(called: BTreeMap<String, bool>, source_port: u16, after: Duration) -> Self {
-        Silences::with(called, source_port, after, Probe::send)
+        Silences::with(called, source_port, after, |to, port| Probe::begin(to, port, PROBE_FOR))
     }
 }
 
-impl<P: Sent> Silences<P> {
-    fn with(called: BTreeMap<String, bool>, source_port: u16, after: Duration, send: Send<P>) -> Self {
-        Silences { called, source_port, send, after: after.min(SILENT_AFTER), silences: Vec::new() }
+impl<P: Probing> Silences<P> {
+    fn with(called: BTreeMap<String, bool>, source_port: u16, after: Duration, begin: Begin<P>) -> Self {
+        Silences { called, source_port, begin, after: after.min(SILENT_AFTER), silences: Vec::new() }
     }
 
     /// Compares with the peers' state at `now`. Returns the new messages for the log.
@@ -88,16 +90,16 @@ impl<P: Sent> Silences<P> {
             let probes = self.silences.iter().filter(|silence| silence.probe.is_some()).count();
             let at = self.silences.iter().position(|silence| silence.peer == peer.name);
             let at = at.unwrap_or_else(|| {
-                self.silences.push(Silence::new(peer.name.clone(), now, refused));
+                self.silences.push(Silence::new(peer.name.clone(), endpoint, now, refused));
                 self.silences.len() - 1
             });
             let silence = &mut self.silences[at];
-            silence.is_over = false;
+            (silence.is_over, silence.to) = (false, endpoint);
             let is_called = has_keepalive || refused > silence.refused_before;
             if now < silence.since + self.after || !is_called {
                 continue;
             }
-            silence.examine(now, (&peer.name, endpoint), self.source_port, self.send, probes < MOST_PROBES);
+            silence.examine(now, self.source_port, self.begin, probes < MOST_PROBES);
             told.extend(silence.tell(now));
         }
         self.silences.retain(|silence| !silence.is_over);
@@ -112,12 +114,22 @@ impl<P: Sent> Silences<P> {
         });
         all.collect()
     }
+
+    /// The peers that have not answered until now, however short the time, with the likely reasons.
+    pub fn unanswered(&self) -> Vec<String> {
+        let unanswered = self.silences.iter().map(|silence| {
+            let reason = silence.reason.clone().unwrap_or_else(|| reason(&silence.peer, silence.to, None));
+            format!("{}: {reason}", silence.peer)
+        });
+        unanswered.collect()
+    }
 }
 
-impl<P: Sent> Silence<P> {
-    fn new(peer: String, now: Duration, refused_before: u64) -> Self {
+impl<P: Probing> Silence<P> {
+    fn new(peer: String, to: SocketAddr, now: Duration, refused_before: u64) -> Self {
         Silence {
             peer,
+            to,
             since: now,
             refused_before,
             probe: None,
@@ -129,26 +141,19 @@ impl<P: Sent> Silence<P> {
         }
     }
 
-    /// Sends a due probe, and takes the result of a sent one.
-    fn examine(
-        &mut self,
-        now: Duration,
-        (peer, to): (&str, SocketAddr),
-        source_port: u16,
-        send: Send<P>,
-        may_probe: bool,
-    ) {
+    /// Begins a due probe, and takes the result of one that has begun.
+    fn examine(&mut self, now: Duration, source_port: u16, begin: Begin<P>, may_probe: bool) {
         if let Some((probe, sent_at)) = &self.probe {
             let refusal = probe.refusal();
             if refusal.is_some() || now >= *sent_at + PROBE_FOR {
-                self.reason = Some(reason(peer, to, refusal.as_ref()));
+                self.reason = Some(reason(&self.peer, self.to, refusal.as_ref()));
                 self.probe = None;
             }
         } else if may_probe && self.probed_at.is_none_or(|at| now >= at + PROBE_EVERY) {
             self.probed_at = Some(now);
-            match send(to, source_port) {
+            match begin(self.to, source_port) {
                 Ok(probe) => self.probe = Some((probe, now)),
-                Err(why) => self.reason = Some(reason(peer, to, Some(&why))),
+                Err(why) => self.reason = Some(reason(&self.peer, self.to, Some(&why))),
             }
         }
     }

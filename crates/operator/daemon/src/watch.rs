@@ -9,7 +9,6 @@ use anyhow::Context;
 use dashboard::Page;
 use dashboard::node::air_time::AirTime;
 use dashboard::node::page::{Known, serve};
-use dashboard::node::report::Silent;
 use dashboard::node::{About, History, Report};
 use io::Control;
 use node::Status;
@@ -82,7 +81,7 @@ impl Watch {
                     let told = [silences_told, troubles.step(now, &snapshot)].concat();
                     told.iter().for_each(|told| tracing::warn!("{told}"));
                     let silent = silences.all(now);
-                    if wait.as_ref().is_some_and(|wait| wait.ends(&snapshot.node, &silent, &control)) {
+                    if wait.as_ref().is_some_and(|wait| wait.ends(&snapshot.node, &silences, &control)) {
                         wait = None;
                     }
                     known.note(Report { about: about.clone(), snapshot, split: None, silent });
@@ -105,7 +104,7 @@ impl Watch {
 
 impl Wait {
     /// Whether it ends now: by a session, or by a stop of the node.
-    fn ends(&self, node: &Status, silent: &[Silent], control: &Control) -> bool {
+    fn ends(&self, node: &Status, silences: &Silences, control: &Control) -> bool {
         if node.peers.iter().any(|peer| peer.session_age_seconds.is_some() && peer.reachable) {
             service::is_ready();
             return true;
@@ -113,8 +112,7 @@ impl Wait {
         if Instant::now() < self.until {
             return false;
         }
-        let reasons: Vec<String> =
-            silent.iter().map(|silent| format!("{}: {}", silent.peer, silent.reason)).collect();
+        let reasons = silences.unanswered();
         let reasons = if reasons.is_empty() { "no peer began one".to_owned() } else { reasons.join("; ") };
         let _ = self.failure.set(format!("no session after {} s: {reasons}", self.within.as_secs()));
         control.stop();

@@ -3,6 +3,8 @@
 
 const COLORS = { blue: "#2f6fde", green: "#2e9e5b", orange: "#e08a1e", red: "#d64545", violet: "#8a5bd1", grey: "#8b95a5" };
 const KEPT = { 1: 600, 10: 360 };
+// Time spans of charts, in seconds: the shortest one that shows all steps since the start of the program.
+const SPANS = [60, 120, 300, 600, 900, 1200, 1800, 3600];
 // Steps whose mean is one point of a curve: what changes from second to second hides what changes from minute to minute.
 const DRAWN = { 1: 4, 10: 2 };
 const HEIGHT = 210;
@@ -152,7 +154,9 @@ class Charts {
 
   draw(columns = this.columns("")) {
     const points = this.steps.points(this.step * DRAWN[this.step]);
-    for (const chart of this.charts) chart.draw(this.steps, columns, points, this.step * KEPT[this.step]);
+    const kept = this.step * KEPT[this.step];
+    const span = Math.min(kept, SPANS.find((span) => span >= this.steps.uptime) || kept);
+    for (const chart of this.charts) chart.draw(this.steps, columns, points, span);
   }
 
   // Asks once a second, and lets `show` show what came; the page has a choice of the time shown, and a place that says so where nobody

@@ -35,6 +35,17 @@ pub fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { percent(part / whole) } else { "-".to_owned() }
 }
 
+/// The savings: the share of the offered bytes that was not sent, or the bytes sent beyond them, with `sign`
+/// before. "-" if nothing was offered.
+#[must_use]
+pub fn saved(offered_bytes: u64, sent_bytes: u64, sign: &str) -> String {
+    match sent_bytes.checked_sub(offered_bytes) {
+        _ if offered_bytes == 0 => "-".to_owned(),
+        Some(more) if more > 0 => format!("{sign}{}", bytes(more)),
+        _ => percent(1.0 - sent_bytes as f64 / offered_bytes as f64),
+    }
+}
+
 /// A short time.
 #[must_use]
 pub fn milliseconds(seconds: f64) -> String {
@@ -63,6 +74,9 @@ mod tests {
             [bytes(0), bytes(999), bytes(1000), bytes(999_999), bytes(12_345_678)].join(" "),
             "0 B 999 B 1.0 kB 1.0 MB 12.3 MB"
         );
+        let saved = [(1000, 450), (1000, 1040), (1000, 1000), (0, 400)]
+            .map(|(offered, sent)| saved(offered, sent, "overhead "));
+        assert_eq!(saved.join(", "), "55.0%, overhead 40 B, 0.0%, -");
         let times = [5, 65, 3_725, 90_000].map(|seconds| duration(Duration::from_secs(seconds)));
         assert_eq!(times.join(", "), "5 s, 1 min 5 s, 1 h 2 min, 1 d 1 h");
         assert_eq!(

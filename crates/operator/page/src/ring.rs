@@ -48,6 +48,20 @@ impl Step {
     }
 }
 
+/// Time spans of charts, in seconds.
+const SPANS: [u32; 8] = [60, 120, 300, 600, 900, 1200, 1800, 3600];
+
+impl Step {
+    /// The time span of a chart, in seconds: the shortest round one that shows all steps since the program's
+    /// start, and at most that of the kept steps.
+    #[must_use]
+    pub fn span_seconds(self, uptime_seconds: f64) -> u32 {
+        let kept = self.most() as u32 * self.seconds();
+        let shown = SPANS.into_iter().find(|span| f64::from(*span) >= uptime_seconds);
+        shown.unwrap_or(kept).min(kept)
+    }
+}
+
 /// Answers a request for steps with the `series` of a length that ended after a second of the program's
 /// uptime.
 #[must_use]

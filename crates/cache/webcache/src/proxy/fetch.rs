@@ -127,7 +127,7 @@ impl Proxy {
         }
         // A stale replacement shortens the wait.
         let stands_in = stored.is_some_and(|stored| {
-            let otherwise = self.settings.stale_if_unreachable;
+            let otherwise = self.live().stale_if_unreachable;
             stored.head().freshness.covers_failure(&asked.directives, otherwise, now())
         });
         let patience = if stands_in { IMPATIENCE } else { upstream::HEAD };
@@ -192,7 +192,7 @@ impl Proxy {
         error: &NoResponse,
         outlet: &Outlet,
     ) -> Answered {
-        let otherwise = self.settings.stale_if_unreachable;
+        let otherwise = self.live().stale_if_unreachable;
         let refused = matches!(error, NoResponse::Refused(Refused::Address(_) | Refused::Port));
         let covers = |object: &Arc<Object>| {
             !refused && object.head().freshness.covers_failure(&asked.directives, otherwise, now())

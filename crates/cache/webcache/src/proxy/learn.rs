@@ -161,7 +161,7 @@ impl Proxy {
     ) -> Freshness {
         let mut freshness = Freshness::of(status, headers, asked_at, received);
         let kind = packages::kind_of(asked.key.path_and_query());
-        if let Some(kind) = kind.filter(|_| self.settings.packages && status == StatusCode::OK) {
+        if let Some(kind) = kind.filter(|_| self.live().packages && status == StatusCode::OK) {
             packages::apply(kind, &mut freshness);
         }
         freshness

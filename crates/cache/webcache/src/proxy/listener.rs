@@ -34,23 +34,24 @@ pub const MOST_CONNECTIONS: usize = 4096;
 pub struct Listener {
     socket: TcpListener,
     door: Door,
-    networks: Vec<IpNet>,
+    /// The networks of other routers; `None` for clients, whose networks can change.
+    routers: Option<Vec<IpNet>>,
     connections_each: usize,
 }
 
 impl Listener {
-    /// Opens a door at `address` for clients in `networks`, each with at most `each` connections at a time. A
-    /// transparent door accepts intercepted connections ([`Door::Transparent`] with any address).
+    /// Opens a door at `address` for other routers in `routers`, or for clients. Each has at most `each`
+    /// connections at a time. A transparent door accepts intercepted connections ([`Door::Transparent`] with any address).
     pub fn open(
         address: SocketAddr,
         door: Door,
-        networks: Vec<IpNet>,
+        routers: Option<Vec<IpNet>>,
         connections_each: usize,
     ) -> Result<Self, NotListening> {
         let socket = interception::listen(address, matches!(door, Door::Transparent(_)))?;
         let socket =
             TcpListener::from_std(socket).map_err(|source| NotListening::Address { address, source })?;
-        Ok(Listener { socket, door, networks, connections_each })
+        Ok(Listener { socket, door, routers, connections_each })
     }
 
     /// Its address.
@@ -73,7 +74,11 @@ impl Listener {
                 }
             };
             let client = canonical(client.ip());
-            if !client.is_loopback() && !self.networks.iter().any(|network| network.contains(&client)) {
+            let is_served = match &self.routers {
+                Some(routers) => routers.iter().any(|network| network.contains(&client)),
+                None => proxy.live().serves(client),
+            };
+            if !client.is_loopback() && !is_served {
                 proxy.statistics.refuse("foreign");
                 continue;
             }

@@ -12,7 +12,7 @@ impl Proxy {
     /// another name. The request is then forwarded to its destination, and nothing is stored.
     pub(super) async fn is_host_right(&self, asked: &Asked) -> bool {
         let Door::Transparent(destination) = &asked.door else { return true };
-        if !self.settings.verify_host || asked.names_address(destination.ip()) {
+        if !self.live().verify_host || asked.names_address(destination.ip()) {
             return asked.key.port() == destination.port();
         }
         let addresses = self.names.resolve(asked.key.host(), asked.asker()).await.unwrap_or_default();
@@ -36,7 +36,8 @@ impl Proxy {
         by: By,
         asker: Asker,
     ) -> Result<Vec<SocketAddr>, Refused> {
-        let rules = &self.settings.destinations;
+        let live = self.live();
+        let rules = &live.destinations;
         rules.judge_port(port, by).inspect_err(|refused| self.statistics.refuse(refused.name()))?;
         let (mut led, mut refused) = (Vec::new(), None);
         for address in self.look_up(host, asker).await? {
@@ -83,7 +84,7 @@ impl Proxy {
         let (host, port) = (asked.key.host(), asked.key.port());
         let addresses = match asked.door {
             Door::Transparent(destination) => {
-                let judged = self.settings.destinations.judge(destination, By::Taken).await;
+                let judged = self.live().destinations.judge(destination, By::Taken).await;
                 judged.inspect_err(|refused| self.statistics.refuse(refused.name()))?;
                 vec![destination]
             }

@@ -1,12 +1,18 @@
-//! A cache's run: it opens everything or nothing, and serves until SIGINT or SIGTERM.
+//! A cache's run: it opens everything or nothing, and serves until SIGINT or SIGTERM. At SIGHUP it
+//! adopts its configuration again ([`Reload`]).
 
 use super::config::Config;
+use super::reload::Reload;
 use super::status_socket::StatusSocket;
 use crate::config::Mistake;
 use crate::keeper::{Keeper, Order, Rules};
 use crate::sandbox::{self, Profile, rights};
 use crate::service;
+use anyhow::Context;
+use signal_hook::consts::SIGHUP;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use tokio::signal::unix::{SignalKind, signal};
 use webcache::cache::{Cache, NotStarted};
 
@@ -16,8 +22,11 @@ use webcache::cache::{Cache, NotStarted};
 ///
 /// A refusal of the machine: a [`Mistake`] if the configuration can solve it.
 pub fn run(mut config: Config, status_socket: &Path) -> anyhow::Result<()> {
+    // Before there is a handler, a signal must not end the process with its socket left behind.
+    signal_hook::flag::register(SIGHUP, Arc::new(AtomicBool::new(false))).context("cannot heed signals")?;
     raise_descriptors();
-    let keeper = begin_keeper(&mut config)?;
+    let keeper = begin_keeper(&mut config)?.map(Arc::new);
+    let reload = Reload::of(&config, keeper.clone())?;
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(files) = &mut config.files {
         // A missing folder cannot be allowed; if it cannot be created, opening it reports the error.
@@ -29,7 +38,7 @@ pub fn run(mut config: Config, status_socket: &Path) -> anyhow::Result<()> {
         // Threads that read from the network have no capabilities from their start.
         runtime.on_thread_start(|| give_up(rights::OF_A_CACHE));
     }
-    let served = runtime.enable_all().build()?.block_on(serve(config, status_socket));
+    let served = runtime.enable_all().build()?.block_on(serve(config, status_socket, reload));
     // Interception has ended when this returns.
     drop(keeper);
     served
@@ -65,7 +74,7 @@ fn raise_descriptors() {
     }
 }
 
-async fn serve(config: Config, status_socket: &Path) -> anyhow::Result<()> {
+async fn serve(config: Config, status_socket: &Path, reload: Reload) -> anyhow::Result<()> {
     let Config { path, settings, management, files } = config;
     let is_held = files.is_some();
     let not_started = |why| match why {
@@ -80,6 +89,7 @@ async fn serve(config: Config, status_socket: &Path) -> anyhow::Result<()> {
     let status = StatusSocket::open(status_socket)?;
     let _removed_at_the_end = status.removal();
     tokio::spawn(status.serve(cache.proxy().clone()));
+    tokio::spawn(reload.serve(signal(SignalKind::hangup())?, cache.proxy().clone()));
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stopped = async move {
         tokio::select! {

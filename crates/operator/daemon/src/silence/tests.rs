@@ -3,14 +3,14 @@ use super::*;
 /// A probe with a fixed result.
 struct Fixed(Option<ErrorKind>);
 
-impl Sent for Fixed {
+impl Probing for Fixed {
     fn refusal(&self) -> Option<Error> {
         self.0.map(Error::from)
     }
 }
 
 /// Port 1 is closed, port 2 has no route, and other ports are silent.
-fn send(to: SocketAddr, _: u16) -> std::io::Result<Fixed> {
+fn begin(to: SocketAddr, _: u16) -> std::io::Result<Fixed> {
     match to.port() {
         1 => Ok(Fixed(Some(ErrorKind::ConnectionRefused))),
         2 => Err(ErrorKind::NetworkUnreachable.into()),
@@ -20,7 +20,7 @@ fn send(to: SocketAddr, _: u16) -> std::io::Result<Fixed> {
 
 fn silences(names: &[&str]) -> Silences<Fixed> {
     let called = names.iter().map(|name| ((*name).to_owned(), !name.starts_with("idle"))).collect();
-    Silences::with(called, 4780, SILENT_AFTER, send)
+    Silences::with(called, 4780, SILENT_AFTER, begin)
 }
 
 fn peer(name: &str, port: u16, refused: u64) -> PeerStatus {

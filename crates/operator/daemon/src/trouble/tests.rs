@@ -55,14 +55,19 @@ fn a_black_hole_and_the_new_mtu_are_told_with_the_mtu_to_set() {
     assert_eq!(told.iter().map(|(second, _)| *second).collect::<Vec<_>>(), [20, 28], "{told:?}");
     assert!(told[0].1.starts_with("the path to roof lost all packets of the size in use"), "{told:?}");
     let mtu = 1300 - 28 - AROUND_PACKET as u64;
-    let sign = format!("is 1300 bytes now, and was 1500; senders of larger packets get an ICMP message; set [tunnel] mtu = {mtu} ");
+    let sign = format!(
+        "is 1300 bytes now, and was 1500; senders of larger packets get an ICMP message; set [tunnel] mtu = {mtu} "
+    );
     assert!(told[1].1.contains(&sign), "{told:?}");
 }
 
 #[test]
 fn each_of_the_nodes_own_troubles_has_a_message() {
     for (set, sign) in [
-        ((|it: &mut Snapshot| it.io.handed_over_lost = 3) as fn(&mut Snapshot), "3 packets and datagrams were lost"),
+        (
+            (|it: &mut Snapshot| it.io.handed_over_lost = 3) as fn(&mut Snapshot),
+            "3 packets and datagrams were lost",
+        ),
         (|it| it.io.packets_refused = 4, "the kernel refused 4 packets"),
         (|it| it.io.datagrams_refused = 5, "this machine refused 5 datagrams"),
         (|it| it.node.refused.handshake_rate = 6, "6 handshakes were beyond the rate"),

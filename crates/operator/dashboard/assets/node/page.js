@@ -28,7 +28,11 @@ function tracks(series) {
 const charts = new Charts("history.json", tracks, CHARTS);
 
 // What bytes a mechanism left out, and what was repaired, of the columns of a track.
-const saved = (of) => sum(of.offered_bytes) > 0 ? percent(1 - sum(of.sent_bytes) / sum(of.offered_bytes)) : "–";
+function saved(of) {
+  const offered = sum(of.offered_bytes), sent = sum(of.sent_bytes);
+  if (offered === 0) return "–";
+  return sent > offered ? `overhead ${bytes(sent - offered)}` : percent(1 - sent / offered);
+}
 const repaired = (of) => count(sum(of.hop_repaired) + sum(of.segments_repaired) + sum(of.segments_coded));
 
 function show() {
@@ -38,7 +42,7 @@ function show() {
   const air = { offered: sum(whole.offered_air_seconds), sent: sum(whole.sent_air_seconds) };
   const figures = [
     [bytes(sum(of.offered_bytes)), "offered"], [bytes(sum(of.sent_bytes)), "sent"], [saved(of), "saved"],
-    [air.offered > 0 ? percent(1 - air.sent / air.offered) : "–", "air time saved"],
+    [air.offered > 0 ? percent(Math.max(0, 1 - air.sent / air.offered)) : "–", "air time saved"],
     [of.loss_ppm && of.loss_ppm.length ? percent(of.loss_ppm.at(-1) * 1e-6) : "–", "lost now"],
     [repaired(of), "repaired"], [count(sum(of.missed)), "missed"],
   ];
@@ -56,8 +60,22 @@ function element(name, text) {
   return made;
 }
 
-const COLUMNS = ["station", "offered", "sent", "saved", "RE", "headers, literals", "overheard", "packing", "repaired",
-  "missed", "loss", "round trip", "queue"];
+// Each column and its meaning, which a browser shows at the pointer.
+const COLUMNS = {
+  "station": "the name of the peer in the configuration",
+  "offered": "bytes of inner packets to the station",
+  "sent": "bytes of all datagrams to the station, with outer headers, receipts and retransmissions",
+  "saved": "the share by which sent is smaller than offered; overhead: the bytes sent beyond offered",
+  "RE": "bytes that redundancy elimination left out",
+  "headers, literals": "bytes that header compression and literal compression left out",
+  "overheard": "bytes left out because the station had them",
+  "packing": "bytes of headers of datagrams that packets shared",
+  "repaired": "packets and TCP segments sent again",
+  "missed": "arrived packets that could not be restored at once",
+  "loss": "the share of recently sent packets that the air lost",
+  "round trip": "the smoothed round-trip time of the hop",
+  "queue": "bytes that wait to be sent",
+};
 
 const peers = () => [...charts.steps.tracks].filter(([name]) => name !== "");
 
@@ -74,7 +92,9 @@ function table() {
       repaired(of), count(sum(of.missed)),
       percent(last("loss_ppm") * 1e-6), time(last("srtt_microseconds") * 1e-6), bytes(last("queue_bytes"))]);
   });
-  at("peers").replaceChildren(row("th", COLUMNS), ...rows);
+  const head = row("th", Object.keys(COLUMNS));
+  Object.values(COLUMNS).forEach((meaning, i) => { head.children[i].title = meaning; });
+  at("peers").replaceChildren(head, ...rows);
 }
 
 function offerPeers() {
@@ -92,6 +112,9 @@ function describe(status) {
   at("about").textContent = `${status.role} on ${status.interface} (mtu ${status.mtu}), listening on ${status.listen}, up for ` +
     `${hours} h ${minutes} min, policy ${status.node.policy}, version ${status.version}`;
   document.title = `Overheard: ${status.interface}`;
+  const silent = status.silent || [];
+  at("silence").hidden = silent.length === 0;
+  at("silent").replaceChildren(...silent.map((it) => element("p", `${it.peer}: ${it.reason}`)));
   const refused = Object.entries(status.node.refused).filter(([, times]) => times > 0);
   at("refused").textContent = refused.map(([why, times]) => `${times} ${why.replaceAll("_", " ")}`).join(", ") || "nothing";
 }

@@ -16,6 +16,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
 use std::time::Duration;
 
 /// Number of lines below which the second row of charts is omitted.
@@ -28,11 +29,13 @@ pub struct View {
     pub step: Step,
     /// The subject of the charts: 0 for the whole node, then the peers in turn.
     pub subject: usize,
+    /// Whether the meaning of the columns is in place of the charts.
+    pub legend: bool,
 }
 
 impl Default for View {
     fn default() -> Self {
-        View { step: Step::Second, subject: 0 }
+        View { step: Step::Second, subject: 0, legend: false }
     }
 }
 
@@ -79,18 +82,27 @@ pub fn draw(frame: &mut Frame<'_>, view: View, shown: Shown<'_>) {
     let peers = shown.gathered.peers.len() as u16;
     let lines = frame.area().height;
     let of_table = (peers + 2).min(lines / 3).max(3);
-    let [head, notes, charts, table, foot] = Layout::vertical([
+    let of_legend = if lines < LINES_FOR_ALL { 0 } else { lines_of(stations::LEGEND, frame.area().width) };
+    let [head, notes, charts, table, legend, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(shown.notes.len().min(4) as u16),
         Constraint::Fill(1),
         Constraint::Length(of_table),
+        Constraint::Length(of_legend.min(4)),
         Constraint::Length(1),
     ])
     .areas(frame.area());
+    frame.render_widget(legend_text(), legend);
     frame.render_widget(header(shown.report), head);
     let said: Vec<Line<'_>> =
         shown.notes.iter().map(|note| Line::from(note.as_str()).fg(Color::Yellow)).collect();
-    frame.render_widget(ratatui::widgets::Paragraph::new(said), notes);
+    frame.render_widget(Paragraph::new(said), notes);
+    stations::table(frame, table, view, &shown);
+    frame.render_widget(footer(view), foot);
+    if view.legend {
+        frame.render_widget(legend_text(), charts);
+        return;
+    }
     let [left, right] = Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).areas(charts);
     let below = if lines < LINES_FOR_ALL { 0 } else { 2 };
     let halves =
@@ -107,8 +119,21 @@ pub fn draw(frame: &mut Frame<'_>, view: View, shown: Shown<'_>) {
         charts::loss(frame, below_left, times, samples);
         summary::repairs(frame, below_right, samples);
     }
-    stations::table(frame, table, view, &shown);
-    frame.render_widget(footer(view), foot);
+}
+
+/// The meaning of the stations' columns.
+fn legend_text() -> Paragraph<'static> {
+    Paragraph::new(Line::from(stations::LEGEND).fg(Color::Gray)).wrap(Wrap { trim: true })
+}
+
+/// Lines of a text that is wrapped at spaces.
+fn lines_of(text: &str, width: u16) -> u16 {
+    let (mut lines, mut cells) = (1, 0);
+    for word in text.split(' ') {
+        let longer = if cells == 0 { word.len() } else { cells + 1 + word.len() };
+        (lines, cells) = if longer > usize::from(width) { (lines + 1, word.len()) } else { (lines, longer) };
+    }
+    lines
 }
 
 fn header(report: &Report) -> Line<'_> {
@@ -138,7 +163,9 @@ fn footer(view: View) -> Line<'static> {
         key(" ↑ ↓ "),
         Span::raw(" station  "),
         key(" t "),
-        Span::raw(format!(" time: {span}")),
+        Span::raw(format!(" time: {span}  ")),
+        key(" ? "),
+        Span::raw(" columns"),
     ])
 }
 

@@ -6,7 +6,8 @@ use daemon::config::Mistake;
 use daemon::sockets::CACHE_SOCKET_DIRECTORY;
 use std::path::{Path, PathBuf};
 
-/// Run the cooperative web cache of a mesh router by its configuration, until SIGINT or SIGTERM
+/// Run the cooperative web cache of a mesh router by its configuration, until SIGINT or SIGTERM; SIGHUP
+/// reloads a correct configuration
 #[derive(clap::Args)]
 pub struct Args {
     /// The cache's configuration, such as cache.toml

@@ -9,6 +9,7 @@ use console::{Table, bytes, duration};
 use daemon::config;
 use daemon::sockets::{self, Kind, SOCKET_DIRECTORY, ask_cache};
 use daemon::status_socket::ask;
+use dashboard::figures::saved;
 use dashboard::node::Report;
 use io::sniffer::Heard;
 use serde::Serialize;
@@ -138,7 +139,8 @@ console::row! {
         offered: String,
         /// Bytes of datagrams sent to the peer, with outer IP and UDP headers, receipts and retransmissions.
         sent: String,
-        /// The share by which SENT is smaller than OFFERED, in percent. It is negative if SENT is larger.
+        /// The share by which SENT is smaller than OFFERED, in percent. If SENT is larger: `overhead`, and the
+        /// bytes sent beyond OFFERED.
         saved: String,
         /// Bytes of authenticated datagrams from the peer, with outer IP and UDP headers.
         received: String,
@@ -169,7 +171,7 @@ impl PeerRow {
             loss: peer.loss.map_or_else(nothing, |loss| format!("{:.1}%", loss * 100.0)),
             offered: bytes(it.inner_sent_bytes),
             sent: bytes(it.outer_sent_bytes),
-            saved: saved(it.inner_sent_bytes, it.outer_sent_bytes),
+            saved: saved(it.inner_sent_bytes, it.outer_sent_bytes, "overhead "),
             received: bytes(it.outer_received_bytes),
             delivered: bytes(it.inner_received_bytes),
             misses: it.missed.to_string(),
@@ -358,14 +360,6 @@ fn mbit_per_second(rate_bits_per_second: u64) -> String {
     format!("{} Mbit/s", rate_bits_per_second as f64 / 1e6)
 }
 
-/// The tunnel's savings of the offered bytes, with headers; negative if little repeats.
-fn saved(offered_bytes: u64, sent_bytes: u64) -> String {
-    if offered_bytes == 0 {
-        return nothing();
-    }
-    format!("{:.1}%", 100.0 * (1.0 - sent_bytes as f64 / offered_bytes as f64))
-}
-
 fn nothing() -> String {
     "-".to_owned()
 }
@@ -395,13 +389,6 @@ fn counted(counters: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn savings_are_of_what_was_offered_and_may_be_negative() {
-        assert_eq!(saved(1000, 450), "55.0%");
-        assert_eq!(saved(1000, 1040), "-4.0%");
-        assert_eq!(saved(0, 400), "-");
-    }
 
     #[test]
     fn a_radio_that_encrypts_everything_is_told() {

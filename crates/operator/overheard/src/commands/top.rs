@@ -51,6 +51,8 @@ impl Seen {
     fn ask(&mut self, socket: &Path, view: View) {
         self.notes = cache_lines();
         let asked = ask(socket).and_then(|report| {
+            let silent = report.silent.iter().map(|it| format!("{} is silent: {}", it.peer, it.reason));
+            self.notes.splice(0..0, silent);
             self.report = report;
             ask_history(socket, view.step, self.gathered.since_seconds())
         });
@@ -99,6 +101,7 @@ fn choose(view: &mut View, key: KeyCode, peers: usize) {
         KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => view.go(true, peers),
         KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => view.go(false, peers),
         KeyCode::Char('t') => view.change_step(),
+        KeyCode::Char('?') => view.legend = !view.legend,
         _ => {}
     }
 }

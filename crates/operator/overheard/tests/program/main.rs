@@ -5,6 +5,7 @@ mod support;
 
 mod analyze;
 mod boost;
+mod cache_reload;
 mod closed_pipe;
 mod configuration;
 mod doctor;

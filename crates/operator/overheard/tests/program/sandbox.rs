@@ -50,16 +50,6 @@ fn takes_up(site: &Site, name: &str, mtu: u64) {
     });
 }
 
-/// The cache in a namespace.
-fn process_in(namespace: &str) -> u32 {
-    let listed = Command::new("ip").args(["netns", "pids", namespace]).output().unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    let is_cache = |process: &&str| {
-        fs::read_to_string(format!("/proc/{process}/cmdline")).is_ok_and(|words| words.contains("\0cache\0"))
-    };
-    listed.split_whitespace().find(is_cache).unwrap().parse().unwrap()
-}
-
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
     while !is_so() {
@@ -157,7 +147,7 @@ fn a_cache_has_no_rights_when_it_serves_and_its_rules_go_also_when_it_is_killed(
     assert_eq!((body.len(), code), (300_000, 0), "{}", chain.log(1));
     let rules = |chain: &Chain| String::from_utf8(chain.at(1, "nft", &["list", "tables"]).stdout).unwrap();
     assert!(rules(&chain).contains("overheard_cache"), "{}", rules(&chain));
-    let process = process_in(chain.places[1].name());
+    let process = chain.process(1);
     // The right to root's files, which Landlock restricts to a few.
     const DAC_OVERRIDE: u64 = 1 << 1;
     for set in ["CapPrm", "CapEff", "CapInh", "CapAmb"] {

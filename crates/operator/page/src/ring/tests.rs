@@ -64,3 +64,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_chart_shows_the_time_since_the_start_and_no_more_than_is_kept() {
+    let spans = |step: Step| [0.0, 60.0, 61.0, 400.0, 2000.0, 1e9].map(|uptime| step.span_seconds(uptime));
+    assert_eq!(spans(Step::Second), [60, 60, 120, 600, 600, 600]);
+    assert_eq!(spans(Step::TenSeconds), [60, 60, 120, 600, 3600, 3600]);
+    assert_eq!(Step::Second.span_seconds(f64::NAN), 600);
+    let script = include_str!("../../assets/charts.js");
+    assert!(script.contains(&format!("const SPANS = {SPANS:?};")), "the page has the same spans");
+}

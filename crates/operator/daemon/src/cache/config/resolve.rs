@@ -125,6 +125,11 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
     };
     let files = file.sandbox.then(|| {
         let mut files = Files::default();
+        // A reload reads them again.
+        files.read_beside(path);
+        let key = file.peers.as_ref().map(|peers| &peers.cache_key_file);
+        let token = file.management.as_ref().and_then(|management| management.token_file.as_ref());
+        key.into_iter().chain(token).for_each(|file| files.read_beside(&beside(path, file)));
         files.written.extend(limits.directory.iter().map(|(folder, _)| folder.clone()));
         let routes = file.routing.as_ref().and_then(|routing| routing.file.as_ref());
         routes.into_iter().for_each(|file| files.read_beside(&beside(path, file)));

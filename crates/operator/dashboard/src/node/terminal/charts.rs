@@ -22,7 +22,7 @@ pub struct Times<'a> {
 impl Times<'_> {
     /// Time span of the charts.
     fn span_seconds(&self) -> f64 {
-        (self.step.most() as u32 * self.step.seconds()).into()
+        self.step.span_seconds(self.uptime_seconds).into()
     }
 
     /// Points of a line, by their age.
@@ -88,10 +88,9 @@ fn chart(
             .data(&line.points)
     });
     let span = times.span_seconds();
-    let minutes = |share: f64| format!("-{:.0} min", share * span / 60.0);
     let chart = Chart::new(datasets.collect())
         .block(Block::bordered().title(Line::from(head)))
-        .x_axis(Axis::default().bounds([-span, 0.0]).labels([minutes(1.0), minutes(0.5), "now".to_owned()]))
+        .x_axis(Axis::default().bounds([-span, 0.0]).labels([ago(span), ago(span / 2.0), "now".to_owned()]))
         .y_axis(
             Axis::default()
                 .bounds([0.0, top])
@@ -99,4 +98,9 @@ fn chart(
                 .labels_alignment(Alignment::Right),
         );
     frame.render_widget(chart, area);
+}
+
+/// A time before now, in minutes or in seconds.
+fn ago(seconds: f64) -> String {
+    if seconds < 60.0 { format!("-{seconds} s") } else { format!("-{} min", seconds / 60.0) }
 }

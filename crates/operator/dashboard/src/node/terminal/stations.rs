@@ -2,7 +2,7 @@
 
 use super::summary::sum;
 use super::{Shown, View};
-use crate::figures::{bytes, milliseconds, percent, share};
+use crate::figures::{bytes, milliseconds, percent, saved};
 use crate::node::sample::Sample;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
@@ -12,6 +12,11 @@ use ratatui::widgets::{Row, Table, TableState};
 
 const HEAD: [&str; 11] =
     ["STATION", "OFFERED", "SENT", "SAVED", "LOSS", "MISSED", "RTT", "REPAIRED", "RE", "OVERHEARD", "QUEUE"];
+/// The meaning of the columns, in the time shown. LOSS, RTT and QUEUE are those of now.
+pub const LEGEND: &str = "OFFERED: inner packets to the station. SENT: all datagrams for them. SAVED: the share not sent; +: SENT \
+                          beyond OFFERED. LOSS: packets that the air lost. MISSED: arrived packets that were not restored at \
+                          once. RTT: round trip of the hop. REPAIRED: sent again. RE: repetitions left out. OVERHEARD: left \
+                          out because the station had it. QUEUE: waits to be sent.";
 const CELLS: u16 = 9;
 /// The least width of a name.
 const NAME_CELLS: u16 = 12;
@@ -45,7 +50,7 @@ fn row(name: String, samples: &[Sample]) -> Row<'static> {
         name,
         bytes(offered),
         bytes(sent),
-        share(offered as f64 - sent as f64, offered as f64),
+        saved(offered, sent, "+"),
         percent(now.loss_ppm as f64 / 1e6),
         sum(samples, |it| it.missed).to_string(),
         milliseconds(now.srtt_microseconds as f64 / 1e6),

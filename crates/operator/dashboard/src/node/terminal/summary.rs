@@ -40,19 +40,19 @@ pub fn saved(frame: &mut Frame<'_>, area: Rect, view: View, shown: &Shown<'_>, s
         .iter()
         .map(|(name, color, count)| row(name, *color, bytes(*count), *count as f64))
         .collect();
-    rows.push(row(
-        "not sent",
-        Color::White,
-        bytes((offered as u64).saturating_sub(sent)),
-        offered - sent as f64,
-    ));
+    let (offered_bytes, rest) = (offered as u64, sum(samples, |it| it.offered_bytes).abs_diff(sent));
+    if sent > offered_bytes {
+        rows.push(Row::new([Line::from("overhead"), Line::from(bytes(rest)).right_aligned()]));
+    } else {
+        rows.push(row("not sent", Color::White, bytes(rest), rest as f64));
+    }
     if view.subject == 0 {
         let (offered, sent) =
             shown.gathered.air.iter().fold((0.0, 0.0), |(all, of), (a, b)| (all + a, of + b));
         rows.push(Row::new([
             Line::from("air time".to_owned()),
             Line::from(format!("{:.1} s", (offered - sent).max(0.0))).right_aligned(),
-            Line::from(share(offered - sent, offered)).right_aligned(),
+            Line::from(share((offered - sent).max(0.0), offered)).right_aligned(),
             Line::from(format!("at {}", shown.gathered.air_rate)),
         ]));
     }

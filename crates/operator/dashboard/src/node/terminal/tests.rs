@@ -48,14 +48,20 @@ fn a_wide_terminal_shows_all() {
 #[test]
 fn a_small_terminal_shows_what_matters_of_one_station_in_an_hour() {
     let notes = ["the node does not answer; what is shown is old".to_owned()];
-    insta::assert_snapshot!(drawn(80, 24, View { step: Step::TenSeconds, subject: 1 }, &notes));
+    insta::assert_snapshot!(drawn(
+        80,
+        24,
+        View { step: Step::TenSeconds, subject: 1, legend: false },
+        &notes
+    ));
 }
 
 #[test]
 fn no_size_of_terminal_is_too_small() {
     for columns in [1, 5, 20, 79, 300] {
         for lines in [1, 2, 5, 13, 60] {
-            let _ = drawn(columns, lines, View { step: Step::Second, subject: 7 }, &[]);
+            let _ =
+                drawn(columns, lines, View { step: Step::Second, subject: 7, legend: columns % 2 == 0 }, &[]);
         }
     }
 }
@@ -92,4 +98,35 @@ fn the_keys_go_through_all_subjects_and_back() {
     view.subject = 9;
     view.go(true, 0);
     assert_eq!(view.subject, 0, "peers that are gone");
+}
+
+#[test]
+fn the_meaning_of_the_columns_is_one_key_away() {
+    let picture = drawn(500, 24, View { legend: true, ..View::default() }, &[]);
+    for column in
+        ["SAVED: the share not sent", "restored at once. RTT: round trip", "QUEUE: waits to be sent."]
+    {
+        assert!(picture.contains(column), "{picture}");
+    }
+}
+
+#[test]
+fn an_exchange_that_costs_more_than_it_saves_is_overhead() {
+    let mut history = History::new(AirTime::at(24e6));
+    let mut roof = peer("roof");
+    history.note(&report(1.0, vec![roof.clone()]).snapshot.node);
+    (roof.counters.inner_sent_bytes, roof.counters.outer_sent_bytes) = (84, 176);
+    let report = report(2.0, vec![roof]);
+    history.note(&report.snapshot.node);
+    let mut gathered = Gathered::default();
+    gathered.take(&history.series(Step::Second, 0.0));
+    let mut terminal = Terminal::new(TestBackend::new(120, 32)).unwrap();
+    let shown = Shown { report: &report, gathered: &gathered, notes: &[] };
+    terminal.draw(|frame| draw(frame, View::default(), shown)).unwrap();
+    let picture = terminal.backend().to_string();
+    assert!(
+        picture.contains("+92 B") && picture.contains("overhead") && !picture.contains("-109"),
+        "{picture}"
+    );
+    assert!(picture.contains("-30 s"), "a minute is shown: {picture}");
 }

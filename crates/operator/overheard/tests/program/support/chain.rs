@@ -148,6 +148,17 @@ impl Chain {
         }
     }
 
+    /// The process id of a router's cache.
+    pub fn process(&self, router: usize) -> u32 {
+        let listed = Command::new("ip").args(["netns", "pids", self.places[router].name()]).output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let is_cache = |process: &&str| {
+            let words = std::fs::read_to_string(format!("/proc/{process}/cmdline"));
+            words.is_ok_and(|words| words.contains("\0cache\0"))
+        };
+        listed.split_whitespace().find(is_cache).unwrap().parse().unwrap()
+    }
+
     /// The status of a router's cache.
     pub fn status(&self, router: usize) -> serde_json::Value {
         let stream = std::os::unix::net::UnixStream::connect(self.folder(router).join("status")).unwrap();

@@ -1,0 +1,182 @@
+//! A running cache adopts its configuration again at SIGHUP. Connections and the store stay. The log names the
+//! keys that need a restart.
+
+use super::config::Config;
+use crate::config::{Mistake, read_toml};
+use crate::keeper::{Keeper, Order, Rules};
+use crate::service;
+use interception::Plan;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::signal::unix::Signal;
+use webcache::proxy::Proxy;
+
+/// The keys that change without a restart.
+const LIVE: [&str; 8] = [
+    "[cache] clients",
+    "[cache] stale_if_unreachable_seconds",
+    "[cache] destination_ports",
+    "[cache] allow_destinations",
+    "[cache] packages",
+    "[transparent] verify_host",
+    "[forward] connect_ports",
+    "[reverse] upstream",
+];
+/// The same, for keys of the interception rules. `[cache] clients` is another one.
+const OF_RULES: [&str; 2] = ["[transparent] interfaces", "[transparent] origin_ports"];
+
+/// The values of a file by table and key.
+type Values = BTreeMap<String, toml::Value>;
+
+/// The configuration of a running cache.
+pub struct Reload {
+    path: PathBuf,
+    values: Values,
+    /// The interception, if the cache has rules of its own.
+    rules: Option<(Plan, Arc<Keeper>)>,
+}
+
+/// What a reload did.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Changes {
+    adopted: Vec<String>,
+    need_restart: Vec<String>,
+}
+
+impl Reload {
+    /// For a cache that starts with `config`, and the keeper of its rules.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read any more.
+    pub fn of(config: &Config, keeper: Option<Arc<Keeper>>) -> Result<Self, Mistake> {
+        let plan = config.settings.transparent.as_ref().map(|(plan, _)| plan.clone());
+        Ok(Reload {
+            values: values(&read_toml(&config.path)?),
+            path: config.path.clone(),
+            rules: plan.zip(keeper),
+        })
+    }
+
+    /// Reloads at each signal, without end.
+    pub async fn serve(mut self, mut hangup: Signal, proxy: Arc<Proxy>) {
+        while hangup.recv().await.is_some() {
+            service::reloads();
+            let proxy = proxy.clone();
+            let reloaded = tokio::task::spawn_blocking(move || {
+                match self.adopt(&proxy) {
+                    Ok(changes) => changes.tell(),
+                    Err(why) => tracing::error!(
+                        "the configuration is not taken up, and the cache stays as it is: {why:#}"
+                    ),
+                }
+                self
+            });
+            let Ok(this) = reloaded.await else { return };
+            self = this;
+            service::is_ready();
+        }
+    }
+
+    /// Adopts the file: all of its changes that need no restart, or nothing.
+    fn adopt(&mut self, proxy: &Proxy) -> anyhow::Result<Changes> {
+        let config = Config::load(&self.path)?;
+        let new = values(&read_toml(&self.path)?);
+        let changes = Changes::between(&self.values, &new, self.rules.is_some());
+        if let (Some((plan, keeper)), Some((wanted, _))) = (&mut self.rules, &config.settings.transparent)
+            && plan.taken != wanted.taken
+        {
+            let wanted = Plan { taken: wanted.taken.clone(), ..plan.clone() };
+            install(keeper, &wanted).inspect_err(|_| {
+                if let Err(why) = install(keeper, plan) {
+                    tracing::error!("the earlier rules are gone, too, and nothing is intercepted: {why:#}");
+                }
+            })?;
+            *plan = wanted;
+        }
+        proxy.adopt(config.settings.live());
+        for key in &changes.adopted {
+            match new.get(key) {
+                Some(value) => drop(self.values.insert(key.clone(), value.clone())),
+                None => drop(self.values.remove(key)),
+            }
+        }
+        Ok(changes)
+    }
+}
+
+fn install(keeper: &Keeper, plan: &Plan) -> anyhow::Result<()> {
+    match keeper.order(&Order { rules: Some(Rules::from(plan)), boost: None })?.no_rules {
+        Some(why) => anyhow::bail!("[transparent]: {why}"),
+        None => Ok(()),
+    }
+}
+
+impl Changes {
+    fn between(old: &Values, new: &Values, has_rules: bool) -> Self {
+        let mut changes = Changes::default();
+        let mut keys: Vec<&String> = old.keys().chain(new.keys()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        for key in keys.into_iter().filter(|key| old.get(*key) != new.get(*key)) {
+            let is_live = LIVE.contains(&key.as_str()) || has_rules && OF_RULES.contains(&key.as_str());
+            let list = if is_live { &mut changes.adopted } else { &mut changes.need_restart };
+            list.push(key.clone());
+        }
+        changes
+    }
+
+    fn tell(&self) {
+        let Changes { adopted, need_restart } = self;
+        match adopted.as_slice() {
+            [] if need_restart.is_empty() => tracing::info!("the configuration has not changed"),
+            [] => {}
+            adopted => tracing::info!("the configuration is taken up: {}", adopted.join(", ")),
+        }
+        if !need_restart.is_empty() {
+            tracing::warn!("these keys need a restart, and keep their values: {}", need_restart.join(", "));
+        }
+    }
+}
+
+/// The values of a file; a key outside tables has only its name.
+fn values(file: &toml::Table) -> Values {
+    let mut values = Values::new();
+    for (name, value) in file {
+        match value {
+            toml::Value::Table(table) => {
+                values.extend(table.iter().map(|(key, value)| (format!("[{name}] {key}"), value.clone())))
+            }
+            value => drop(values.insert(name.clone(), value.clone())),
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Values {
+        values(&text.parse().unwrap())
+    }
+
+    #[test]
+    fn each_changed_key_is_adopted_or_named() {
+        let old = of("[cache]\nclients = [\"10.0.0.0/8\"]\npackages = false\n[store]\nmemory_mib = 8\n\
+                      [transparent]\ninterfaces = [\"a\"]\n");
+        let new = of("sandbox = false\n[cache]\nclients = [\"10.0.0.0/9\"]\n[store]\nmemory_mib = 9\n\
+                      [transparent]\ninterfaces = [\"b\"]\n[[reverse.upstream]]\nurl = \"http://a/\"\n");
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let changes = Changes::between(&old, &new, true);
+        let adopted =
+            ["[cache] clients", "[cache] packages", "[reverse] upstream", "[transparent] interfaces"];
+        assert_eq!(changes.adopted, names(&adopted));
+        assert_eq!(changes.need_restart, names(&["[store] memory_mib", "sandbox"]));
+        // Rules of the operator's own are the operator's.
+        let changes = Changes::between(&old, &new, false);
+        assert!(changes.need_restart.contains(&"[transparent] interfaces".to_owned()), "{changes:?}");
+        assert_eq!(Changes::between(&old, &old, true), Changes::default());
+    }
+}
