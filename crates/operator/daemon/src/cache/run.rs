@@ -86,11 +86,12 @@ async fn serve(config: Config, status_socket: &Path, reload: Reload) -> anyhow::
         let page = management.open(&path, "[management]")?;
         tokio::spawn(dashboard::cache::serve(page, cache.proxy().clone()));
     }
+    // Before the socket: a signal in between must not leave it behind.
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let status = StatusSocket::open(status_socket)?;
     let _removed_at_the_end = status.removal();
     tokio::spawn(status.serve(cache.proxy().clone()));
     tokio::spawn(reload.serve(signal(SignalKind::hangup())?, cache.proxy().clone()));
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let stopped = async move {
         tokio::select! {
             _ = interrupt.recv() => {}

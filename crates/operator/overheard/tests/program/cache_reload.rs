@@ -64,10 +64,17 @@ fn a_reload_keeps_connections_and_store_and_the_end_leaves_nothing() {
 
     // The way back, and a key that needs a restart.
     let back = |text: String| text.replace("10.99.0.0/16", "10.77.0.0/16") + "[store]\nmemory_mib = 32\n";
-    reload(&chain, back, "these keys need a restart, and keep their values: [store] memory_mib\n");
+    reload(&chain, back, "these keys and tables need a restart, and stay as they are: [store] memory_mib\n");
     assert_eq!(chain.curl(&proxy).0, content("/fixed/30000", 30_000), "{}", chain.log(1));
     assert_eq!(chain.curl(&[&kept]).0, content("/fixed/30000", 30_000));
     assert_eq!(chain.origin.requests("/fixed/30000"), 2, "the store is kept");
+
+    // A table without keys goes: its interception stays until a restart, with the clients of the file.
+    let without = |text: String| text.replace("[transparent]\n", "").replace("10.77.0.0/16", "10.77.0.0/15");
+    reload(&chain, without, "need a restart, and stay as they are: [store] memory_mib, [transparent]\n");
+    assert!(rules(&chain).contains("10.76.0.0/15"), "{}", rules(&chain));
+    assert_eq!(chain.curl(&[&kept]).0, content("/fixed/30000", 30_000));
+    assert_eq!(chain.origin.requests("/fixed/30000"), 2, "it is intercepted");
 
     // A mistake changes nothing.
     let wrong = |text: String| text.replace("memory_mib", "memory_mb");
