@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// A peer is silent after this time without an answer.
 pub const SILENT_AFTER: Duration = Duration::from_secs(5);
+/// A peer is probed after this time without an answer, so that a reason is known when it is silent.
+const PROBE_AFTER: Duration = Duration::from_secs(1);
 /// The time between two probes of a peer.
 const PROBE_EVERY: Duration = Duration::from_secs(60);
 /// The time for an error to come back. The kernel gives up an address on the link after 3 seconds.
@@ -96,11 +98,13 @@ impl<P: Probing> Silences<P> {
             let silence = &mut self.silences[at];
             (silence.is_over, silence.to) = (false, endpoint);
             let is_called = has_keepalive || refused > silence.refused_before;
-            if now < silence.since + self.after || !is_called {
+            if now < silence.since + PROBE_AFTER.min(self.after) || !is_called {
                 continue;
             }
             silence.examine(now, self.source_port, self.begin, probes < MOST_PROBES);
-            told.extend(silence.tell(now));
+            if now >= silence.since + self.after {
+                told.extend(silence.tell(now));
+            }
         }
         self.silences.retain(|silence| !silence.is_over);
         told
@@ -108,7 +112,8 @@ impl<P: Probing> Silences<P> {
 
     /// The silent peers, with the known reasons.
     pub fn all(&self, now: Duration) -> Vec<Silent> {
-        let all = self.silences.iter().filter_map(|silence| {
+        let silent = self.silences.iter().filter(|silence| now >= silence.since + self.after);
+        let all = silent.filter_map(|silence| {
             let (peer, reason) = (silence.peer.clone(), silence.reason.clone()?);
             Some(Silent { peer, seconds: now.saturating_sub(silence.since).as_secs_f64(), reason })
         });

@@ -1,5 +1,5 @@
-//! Polls the node once a second for the page, `overheard top`, the log's messages on silent peers and troubles, and the
-//! service manager, which restarts a node without answers.
+//! Polls the node once a second for the page, `overheard top`, the log's messages on silent peers and
+//! troubles, and the service manager, which restarts a node without answers.
 
 use crate::config::{Config, Mistake};
 use crate::silence::{SILENT_AFTER, Silences};

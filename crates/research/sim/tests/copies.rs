@@ -1,8 +1,8 @@
-//! How often a payload is copied on its way from the TUN device to the socket, and back. Valgrind's DHAT counts
-//! copied bytes; `make check` runs these tests.
+//! How often a payload is copied on its way from the TUN device to the socket, and back. Valgrind's DHAT
+//! counts copied bytes; `make check` runs these tests.
 //!
-//! A driver adds one copy at the receiver, where it joins segments for the device. It adds none at the sender:
-//! the kernel gathers datagrams from the buffers in which the node wrote them.
+//! A driver adds one copy at the receiver, where it joins segments for the device. It adds none at the
+//! sender: the kernel gathers datagrams from the buffers in which the node wrote them.
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 

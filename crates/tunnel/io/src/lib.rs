@@ -10,8 +10,8 @@
 //! resolution, and other threads' requests ([`mod@control`]). It passes them to the node and executes the
 //! node's results. Consecutive datagrams to one peer share a system call ([`outbox`]).
 //!
-//! A [`sniffer`] overhears datagrams to others, if an interface carries them. [`frames`] captures an interface.
-//! A [`probe`] asks why a peer is silent.
+//! A [`sniffer`] overhears datagrams to others, if an interface carries them. [`frames`] captures an
+//! interface. A [`probe`] asks why a peer is silent.
 //!
 //! TCP segments must fit the tunnel even if hosts behind this one open the connection. Their SYNs are
 //! therefore clamped at the entry ([`mss`]). This needs no firewall rules, so nothing is installed and

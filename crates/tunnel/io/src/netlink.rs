@@ -151,8 +151,8 @@ impl Netlink {
             .map_err(|error| refused("list the routes".to_owned(), error))
     }
 
-    /// The interface of UDP datagrams that this host sends from `source_port` to `to`; `None` if the route has
-    /// none. An error means that there is no route.
+    /// The interface of UDP datagrams that this host sends from `source_port` to `to`; `None` if the route
+    /// has none. An error means that there is no route.
     pub fn way(&self, to: SocketAddr, source_port: u16) -> Result<Option<u32>, Error> {
         let mut message = match to.ip() {
             IpAddr::V4(ip) => RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(ip, 32).build(),

@@ -78,8 +78,8 @@ impl Sender {
         Ok(sender)
     }
 
-    /// The result of `doing` while the socket is bound to its interface. The kernel's own ICMP messages arrive
-    /// by the loopback interface, and a bound socket would miss them.
+    /// The result of `doing` while the socket is bound to its interface. The kernel's own ICMP messages
+    /// arrive by the loopback interface, and a bound socket would miss them.
     fn bound<T>(&self, doing: impl FnOnce(&Socket) -> io::Result<T>) -> io::Result<T> {
         let Some(interface) = &self.interface else { return doing(&self.socket) };
         // Without the right to unbind, it is still bound.

@@ -1,8 +1,9 @@
 //! The UDP socket: both families on one port, unfragmented, in batches. It sets the traffic class and reads
 //! the ECN bits.
 //!
-//! quinn-udp receives. It would set only the ECN bits of what it sends, with DSCP 0, and send from one buffer.
-//! Datagrams leave by a system call of our own, which sets the whole octet and gathers several buffers.
+//! quinn-udp receives. It would set only the ECN bits of what it sends, with DSCP 0, and send from one
+//! buffer. Datagrams leave by a system call of our own, which sets the whole octet and gathers several
+//! buffers.
 
 use crate::Error;
 use nix::errno::Errno;

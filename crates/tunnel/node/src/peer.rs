@@ -164,8 +164,8 @@ impl Peer {
         ctx.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
     }
 
-    /// The own boot for the answer to an initiation in which the peer says `peer_boot`. Where the link is with
-    /// another one, the answer is a new beginning.
+    /// The own boot for the answer to an initiation in which the peer says `peer_boot`. Where the link is
+    /// with another one, the answer is a new beginning.
     pub fn boot_for_answer(&mut self, peer_boot: u64) -> u64 {
         match &self.link {
             Some(link) if link.peer_boot() != peer_boot => self.boots.fresh(),

@@ -41,7 +41,8 @@ pub struct Listener {
 
 impl Listener {
     /// Opens a door at `address` for other routers in `routers`, or for clients. Each has at most `each`
-    /// connections at a time. A transparent door accepts intercepted connections ([`Door::Transparent`] with any address).
+    /// connections at a time. A transparent door accepts intercepted connections ([`Door::Transparent`] with
+    /// any address).
     pub fn open(
         address: SocketAddr,
         door: Door,

@@ -1,5 +1,5 @@
-//! A running cache adopts its configuration again at SIGHUP. Connections and the store stay. The log names the
-//! keys that need a restart.
+//! A running cache adopts its configuration again at SIGHUP. Connections and the store stay. The log names
+//! the keys that need a restart.
 
 use super::config::Config;
 use crate::config::{Mistake, read_toml};

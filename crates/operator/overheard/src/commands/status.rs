@@ -139,8 +139,8 @@ console::row! {
         offered: String,
         /// Bytes of datagrams sent to the peer, with outer IP and UDP headers, receipts and retransmissions.
         sent: String,
-        /// The share by which SENT is smaller than OFFERED, in percent. If SENT is larger: `overhead`, and the
-        /// bytes sent beyond OFFERED.
+        /// The share by which SENT is smaller than OFFERED, in percent. If SENT is larger: `overhead`, and
+        /// the bytes sent beyond OFFERED.
         saved: String,
         /// Bytes of authenticated datagrams from the peer, with outer IP and UDP headers.
         received: String,

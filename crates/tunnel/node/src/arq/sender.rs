@@ -283,8 +283,8 @@ impl Sender {
         !self.waiting.is_empty()
     }
 
-    /// The packet to be sent again next. It stays so until [`Sender::mark_retransmitted`]. One that is too old
-    /// to be of use is sent for the receiver's store, if others refer to it.
+    /// The packet to be sent again next. It stays so until [`Sender::mark_retransmitted`]. One that is too
+    /// old to be of use is sent for the receiver's store, if others refer to it.
     pub fn next_retransmission(&mut self, now: Duration) -> Option<Retransmission<'_>> {
         let at = loop {
             let Some(at) = self.position(*self.waiting.front()?) else {

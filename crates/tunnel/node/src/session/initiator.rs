@@ -206,8 +206,8 @@ impl Initiator {
         Some(letter)
     }
 
-    /// Takes a challenge to the newest attempt, if it is that: the unit to send at once. `introduce` is called
-    /// if the peer has confirmed a higher number than this node's newest.
+    /// Takes a challenge to the newest attempt, if it is that: the unit to send at once. `introduce` is
+    /// called if the peer has confirmed a higher number than this node's newest.
     pub fn challenged<'a>(
         &mut self,
         now: Duration,
