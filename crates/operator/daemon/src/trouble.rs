@@ -38,10 +38,13 @@ struct Count {
 /// The path MTU to a peer, in bytes.
 #[derive(Debug, Default)]
 struct Path {
+    /// The last one that the log has; at first that of the interface.
     told: Option<u64>,
     told_at: Option<Duration>,
+    /// The one that the path carries, and its time.
     now: Option<u64>,
     since: Duration,
+    is_settled: bool,
 }
 
 fn is_due(told_at: Option<Duration>, now: Duration) -> bool {
@@ -63,12 +66,18 @@ impl Count {
 impl Path {
     /// The earlier and the new MTU, as soon as the path has carried the new one for a while.
     fn changed(&mut self, now: Duration, peer: &PeerStatus) -> Option<(u64, u64)> {
+        self.told = self.told.or(peer.path_mtu_bytes);
         let bytes = peer.path_mtu_bytes.filter(|_| peer.path_mtu_confirmed);
         if bytes != self.now {
             (self.now, self.since) = (bytes, now);
         }
         let bytes = bytes.filter(|_| now >= self.since + SETTLED_AFTER)?;
-        let told = *self.told.get_or_insert(bytes);
+        let told = self.told?;
+        if !std::mem::replace(&mut self.is_settled, true) && bytes > told {
+            // The first size of a search is smaller than the path's.
+            self.told = Some(bytes);
+            return None;
+        }
         if told == bytes || !is_due(self.told_at, now) {
             return None;
         }

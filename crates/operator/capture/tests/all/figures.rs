@@ -100,7 +100,7 @@ fn the_same_page_over_tls_twice_saves_nothing() {
 
 #[test]
 fn the_report_says_what_these_captures_are() {
-    let Some(report) = analyze("iot-dlink-1round-A", &["acked", "zstd", "chunk"]) else { return };
+    let Some(report) = analyze("iot-dlink-1round-A", &["acked", "zstd", "chunk", "default"]) else { return };
     assert_eq!((report.packets, report.clients), (3243, 6));
     assert_eq!(report.link_types, ["Ethernet"]);
     let tls = report.traffic.tls_bytes as f64;

@@ -62,6 +62,18 @@ fn a_black_hole_and_the_new_mtu_are_told_with_the_mtu_to_set() {
 }
 
 #[test]
+fn a_path_that_is_narrow_from_the_start_is_told_and_one_that_is_wide_is_not() {
+    for (bytes, messages) in [(1400, 1), (1500, 0), (1600, 0)] {
+        let told = told(30, |second, it| {
+            let peer = &mut it.node.peers[0];
+            peer.path_mtu_confirmed = second >= 3;
+            peer.path_mtu_bytes = Some(if second >= 3 { bytes } else { 1500 });
+        });
+        assert_eq!(told.len(), messages, "{bytes}: {told:?}");
+    }
+}
+
+#[test]
 fn each_of_the_nodes_own_troubles_has_a_message() {
     for (set, sign) in [
         (

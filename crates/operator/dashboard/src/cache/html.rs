@@ -9,6 +9,18 @@ use webcache::statistics::Answered;
 /// The page's own files beside the shared ones.
 pub(super) const FILES: [File; 1] =
     [("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/cache/page.js"))];
+/// The meanings of [`OUTCOMES`](super::OUTCOMES), which a browser shows at the pointer.
+const MEANINGS: [&str; super::OUTCOMES.len()] = [
+    "from this router, for content that its own clients requested before",
+    "from this router, for content that it stored for another router",
+    "from this router, after validation at the origin",
+    "from this router, stale",
+    "from another router",
+    "from the origin; this router stored the content",
+    "from the origin; this router did not store the content",
+];
+/// The meaning of a share.
+const OFF_THE_GATEWAY: &str = "the share that did not come from the origin";
 /// The most sites shown.
 const SITES: usize = 50;
 
@@ -52,7 +64,7 @@ pub(super) fn page(report: &Report) -> String {
                     section {
                         h2 { "Since the start" }
                         table {
-                            tr { th { "answered" } @for outcome in super::OUTCOMES { th { (outcome) } } th { "off the gateway" } }
+                            tr { th { "answered" } @for (outcome, meaning) in super::OUTCOMES.iter().zip(MEANINGS) { th title=(meaning) { (outcome) } } th title=(OFF_THE_GATEWAY) { "off the gateway" } }
                             @for (name, answered, told) in since_the_start {
                                 tr { td { (name) } @for (_, count) in answered.by_outcome() { td { (told(count)) } } td { (share(answered)) } }
                             }
@@ -65,7 +77,7 @@ pub(super) fn page(report: &Report) -> String {
                     section {
                         h2 { "Sites" }
                         table {
-                            tr { th { "site" } th { "requests" } th { "bytes" } th { "off the gateway" } }
+                            tr { th { "site" } th { "requests" } th { "bytes" } th title=(OFF_THE_GATEWAY) { "off the gateway" } }
                             @for (name, site) in sites.iter().take(SITES) {
                                 tr { td { (name) } td { (site.requests.all()) } td { (figures::bytes(site.bytes.all())) } td { (share(&site.bytes)) } }
                             }
@@ -75,7 +87,7 @@ pub(super) fn page(report: &Report) -> String {
                         section {
                             h2 { "Neighbours" }
                             table {
-                                tr { th { "address" } th { "asked us" } th { "failed us" } }
+                                tr { th { "address" } th title="requests of the neighbour that this router answered" { "asked us" } th title="failed requests to the neighbour" { "failed us" } }
                                 @for (address, neighbour) in &counters.neighbours {
                                     tr { td { (address) } td { (neighbour.asked_us) } td { (neighbour.failed) } }
                                 }
@@ -116,6 +128,10 @@ mod tests {
             assert!(answered.contains(named), "{named}");
         }
         assert!(!page.contains("style=") && !page.contains("onclick"), "the policy forbids it");
-        assert!(page.contains("<th>not kept</th>") && page.contains("<td>192.0.2.1</td>"), "{page}");
+        assert!(
+            page.contains(&format!("<th title=\"{}\">not kept</th>", MEANINGS[6]))
+                && page.contains("<td>192.0.2.1</td>"),
+            "{page}"
+        );
     }
 }

@@ -112,6 +112,15 @@ fn the_dashboard_tells_what_status_tells() {
 }
 
 #[test]
+fn a_ping_alone_costs_overhead_and_saves_no_negative_share() {
+    let Some(Tunnel { machines, site, node: _node, _station }) = tunnel() else { return };
+    assert!(answers(&machines.station, gateway(), 56, PATIENCE));
+    let text = String::from_utf8(site.run(&["status", "station.toml"]).stdout).unwrap();
+    let row = text.lines().find(|line| line.starts_with("gateway ")).unwrap();
+    assert!(row.contains(" overhead ") && !row.contains("-"), "{text}");
+}
+
+#[test]
 fn the_dashboard_draws_in_a_browser_what_passes() {
     let Some(Tunnel { machines, site, node: _node, _station }) = tunnel() else { return };
     exchange(&machines);

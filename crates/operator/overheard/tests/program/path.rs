@@ -128,6 +128,40 @@ fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
     }
 }
 
+#[test]
+fn a_black_hole_and_the_new_path_mtu_are_in_the_log() {
+    if !possible() {
+        return;
+    }
+    let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
+    let _gateway = Node::start(&site, &cabled.gateway, "gateway");
+    let station = Node::start(&site, &cabled.station, "station");
+    let content: Vec<u8> =
+        (0..200_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let exchange = || {
+        let returned = sent_and_returned(&cabled.station, &cabled.gateway, inner("10.98.0.1"), &content);
+        assert!(returned == content, "every byte comes back");
+    };
+    assert!(answers(&cabled.station, inner("10.98.0.1"), 56, PATIENCE));
+    exchange();
+    narrow(&cabled, 1300);
+    let end = Instant::now() + Duration::from_secs(60);
+    for sign in ["the path to gateway lost all packets of the size in use", " bytes now, and was 1500; "] {
+        while !station.log().contains(sign) {
+            assert!(Instant::now() < end, "{sign}: {}", station.log());
+            exchange();
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    }
+    let log = station.log();
+    let line = log.lines().find(|line| line.contains("the path MTU to gateway is ")).unwrap();
+    let mtu: u16 =
+        line.split("set [tunnel] mtu = ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    // The advice is what fits, within a step of the search.
+    let fits = 1300 - 20 - 8 - node::AROUND_PACKET as u16;
+    assert!((fits - 8..=fits).contains(&mtu), "{line}");
+}
+
 /// Whether a connection to this address is refused with "host unreachable" within `patience`.
 fn is_refused(machine: &Machine, address: &str, patience: Duration) -> bool {
     machine.on(|| {

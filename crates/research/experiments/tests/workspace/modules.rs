@@ -76,7 +76,7 @@ fn floor(name: &str) -> &str {
 fn no_module_of_the_node_leads_back_to_itself() {
     let modules = modules(&workspace().join(NODE));
     let uses = uses(&modules);
-    assert!(uses["pack::packets"].contains("peer"), "the search finds what modules name: {uses:?}");
+    assert!(uses["peer::pack::packets"].contains("peer"), "the search finds what modules name: {uses:?}");
     assert_eq!(circles(&uses), BTreeSet::new());
     let mut floors: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, used) in &uses {
