@@ -7,18 +7,21 @@
 //! - [arq]: receipts, retransmission, requests, and order;
 //! - [elimination]: repeated bytes, headers and literals;
 //! - [queue], [group], [roaming]: waiting packets, overhearing, several gateways;
-//! - [link]: the state that two boots share; [peer]: that and the sessions;
-//! - [pack]: the contents of datagrams, out and in; [node]: the way through all floors.
+//! - [snoop]: the repair of TCP segments;
+//! - [peer]: sessions, the [link](peer::link) of two boots, and the contents of datagrams, [out and
+//!   in](peer::pack);
+//! - [effects]: what a datagram brings about for others; [node]: the way through all floors.
 //!
 //! Two nodes meet by a [handshake](session::handshake). Its result is a [session](session::transport):
-//! traffic keys, counters under them, a [replay](session::replay) window. Beside keys they share a [link]:
-//! link sequences, [receipts](arq::receipts), the stores of sent and received packets. A link lasts from one
-//! boot of either node to the next. Sessions begin and end within it.
+//! traffic keys, counters under them, a [replay](session::replay) window. Beside keys they share a
+//! [link](peer::link): link sequences, [receipts](arq::receipts), the stores of sent and received packets. A
+//! link lasts from one boot of either node to the next. Sessions begin and end within it.
 //!
 //! On the way out a packet is *classified*: its destination belongs to a [peer][route]. It waits in the
 //! [queue]. In its turn it is *reduced* ([reduce](elimination::reduce)), *compressed*
-//! ([compress](elimination::compress)), *[pack]ed* with other messages, and *sealed* ([seal](session::seal)).
-//! On the way in a unit is *opened*, *unpacked*, its packets *restored*, their sources checked, and
+//! ([compress](elimination::compress)), *[packed](peer::pack)* with other messages, and *sealed*
+//! ([seal](session::seal)). On the way in a unit is *opened*, *unpacked*, its packets *restored*, their
+//! sources checked, and
 //! *delivered*. A packet that cannot be restored is requested again ([nack](arq::nack)) if the peer offers
 //! it, and otherwise left to the end hosts. Under the policy `adaptive` the hop repairs its own losses: it
 //! retransmits packets that receipts show as missing ([sender](arq::sender)), early packets wait for them

@@ -31,6 +31,8 @@ use wire::unit::PLAIN;
 
 /// A peer that answers nothing for so long gets a new handshake.
 const SILENCE: Duration = Duration::from_secs(10);
+/// However often a peer's receipts make no sense, a new link is begun no more often.
+const BEGIN_AGAIN_EVERY: Duration = Duration::from_secs(1);
 
 /// One peer.
 pub(crate) struct Peer {
@@ -42,6 +44,8 @@ pub(crate) struct Peer {
     link: Option<Link>,
     /// A handshake is to begin at once.
     wants_handshake: bool,
+    /// When one began last because the two ends were at odds.
+    began_again: Option<Duration>,
     queue: Queue,
     /// Whether it answers.
     reachability: Reachability,
@@ -82,6 +86,7 @@ impl Peer {
             boots: Boots::new(boot),
             link: None,
             wants_handshake: false,
+            began_again: None,
             queue: Queue::new(node.queue_bytes, salt),
             lanes: Lanes::default(),
             reachability: Reachability::default(),
@@ -174,8 +179,10 @@ impl Peer {
     }
 
     /// The peer and this node do not share what they think: both are to begin a new link.
-    pub fn begin_again(&mut self) {
-        if !self.sessions.is_shaking_hands() && !self.wants_handshake {
+    pub fn begin_again(&mut self, now: Duration) {
+        let is_free = !self.sessions.is_shaking_hands() && !self.wants_handshake;
+        if is_free && self.began_again.is_none_or(|before| now >= before + BEGIN_AGAIN_EVERY) {
+            self.began_again = Some(now);
             self.boots.lose();
             self.wants_handshake = true;
         }

@@ -61,7 +61,10 @@ fn datagrams_that_repeat_within_a_round_trip_are_left_out_by_the_default() {
     }
     let report = Options::default().analyze(source(&file), &mut |_| {}).unwrap();
     let (default, acked) = (report.default.unwrap(), report.acked.unwrap());
-    assert!(default.saved_percent > 85.0 && default.saved_percent > acked.saved_percent, "{default:?} {acked:?}");
+    assert!(
+        default.saved_percent > 85.0 && default.saved_percent > acked.saved_percent,
+        "{default:?} {acked:?}"
+    );
     assert!(report.advice.contains("with the default configuration"), "{}", report.advice);
     assert_eq!(report.configuration, [""; 0]);
 }

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 pub struct Transmit {
     /// Where it goes.
     pub to: SocketAddr,
-    /// Index of this node's source port, less than [`Config::source_ports`].
+    /// Index of this node's source port, less than [`Config::source_ports`](crate::Config::source_ports).
     pub source_port: usize,
     /// The outer header's traffic class: DSCP (6 bits) and ECN (2 bits).
     pub class: u8,

@@ -88,7 +88,7 @@ impl Peer {
                 let Link { arq, reduce, roles, .. } = link;
                 if !arq.knows(&receipt) {
                     if arq.is_at_odds() {
-                        self.begin_again();
+                        self.begin_again(now);
                     }
                     return false;
                 }
@@ -114,7 +114,7 @@ impl Peer {
                     }
                 });
                 if arq.is_at_odds() {
-                    self.begin_again();
+                    self.begin_again(now);
                 }
                 true
             }
