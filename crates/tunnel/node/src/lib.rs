@@ -13,9 +13,9 @@
 //! - [effects]: what a datagram brings about for others; [node]: the way through all floors.
 //!
 //! Two nodes meet by a [handshake](session::handshake). Its result is a [session](session::transport):
-//! traffic keys, counters under them, a [replay](session::replay) window. Beside keys they share a
-//! *link* (`peer::link`): link sequences, [receipts](arq::receipts), the stores of sent and received packets. A
-//! link lasts from one boot of either node to the next. Sessions begin and end within it.
+//! traffic keys, counters under them, a [replay](session::replay) window. Beside keys they share a link
+//! (`peer::link`): link sequences, [receipts](arq::receipts), the stores of sent and received packets. A link
+//! lasts from one boot of either node to the next. Sessions begin and end within it.
 //!
 //! On the way out a packet is *classified*: its destination belongs to a [peer][route]. It waits in the
 //! [queue]. In its turn it is *reduced* ([reduce](elimination::reduce)), *compressed*
