@@ -52,7 +52,7 @@ fn is_due(told_at: Option<Duration>, now: Duration) -> bool {
 }
 
 impl Count {
-    /// What was counted since the last message, if a message is due.
+    /// The increase since the last message, if a message is due.
     fn grown(&mut self, now: Duration, count: u64) -> Option<u64> {
         let grown = count.saturating_sub(self.told);
         if grown == 0 || !is_due(self.told_at, now) {

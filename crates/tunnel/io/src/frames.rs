@@ -3,7 +3,6 @@
 use crate::Error;
 use crate::sniffer::packet_socket::{FRONT_BYTES, PacketSocket};
 use nix::sys::socket::{MsgFlags, recv};
-use rustix::io::Errno;
 use socket2::SockFilter;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -45,14 +44,7 @@ impl Frames {
     /// [`Error::NoPacketRight`], [`Error::NoInterface`], or [`Error::CannotCapture`] for an interface whose
     /// frames have an unknown form.
     pub fn open(interface: &str) -> Result<Self, Error> {
-        let mut socket = PacketSocket::open().map_err(|source| match Errno::from_io_error(&source) {
-            Some(Errno::PERM | Errno::ACCESS) => Error::NoPacketRight,
-            _ => Error::Call { what: "open a packet socket", source },
-        })?;
-        if socket.choose(interface).map_err(Error::call("choose the interface to listen on"))?.is_none() {
-            return Err(Error::NoInterface(interface.to_owned()));
-        }
-        let hardware = socket.hardware_type().map_err(Error::call("ask for the kind of an interface"))?;
+        let (socket, hardware) = PacketSocket::on(interface)?;
         let Some(link_type) = link_type(hardware) else {
             return Err(Error::CannotCapture { interface: interface.to_owned(), hardware });
         };

@@ -283,7 +283,7 @@ impl Node {
                 return self.refuse_unit(why);
             }
         };
-        let (confirmed, mac) = (session.confirmed, session.receive_mac.clone());
+        let (confirmed, mac, ends) = (session.confirmed, session.receive_mac.clone(), session.ends());
         let age = (session.established, opened.counter);
         let ctx = &mut self.ctx;
         let lane = frame::lane(&body[..opened.plain_bytes]).filter(|_| version != unit::PLAIN);
@@ -298,7 +298,7 @@ impl Node {
         if !confirmed {
             peer.use_session(now, key_id, ctx);
         }
-        if !peer.is_of_link(key_id) {
+        if !peer.shares_link(ends) {
             self.refused.expired += 1;
             return;
         }

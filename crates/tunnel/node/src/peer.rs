@@ -23,6 +23,7 @@ use crate::path::reachability::{DOUBTED_KEEPALIVE, Reachability};
 use crate::queue::Queue;
 use crate::roaming::Told;
 use crate::session::sessions::Sessions;
+use crate::session::transport::Ends;
 use crate::status::{PeerCounters, outer_header_bytes};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -134,21 +135,20 @@ impl Peer {
         self.prove_endpoint(now, local_id, ctx);
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
-        let (own_boot, boot, is_plain) = (session.own_boot, session.hello.boot, version == PLAIN);
-        let is_same = |link: &Link| link.is_between(own_boot, boot, is_plain);
-        let new_boot = !self.link.as_ref().is_some_and(is_same);
+        let (ends, boot) = (session.ends(), session.hello.boot);
+        let new_boot = !self.link.as_ref().is_some_and(|link| link.ends() == ends);
         let lanes = version != PLAIN && session.hello.capabilities & HEARS_LANES != 0;
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
-            let link = Link::new(&ctx.config, own_boot, &session.hello, version, ctx.sharing.is_some());
+            let link = Link::new(&ctx.config, ends, &session.hello, ctx.sharing.is_some());
             let is_back =
                 self.link.as_ref().is_some_and(|link| link.peer_boot() != boot) && self.boots.knows(boot);
             let is_back = self.places.begin(now, self.endpoint.address()) || is_back;
             if is_back && self.same_keys.is_told(now) {
                 ctx.events.push(Event::SameKey { peer: self.config.name.clone() });
             }
-            self.wants_handshake = self.boots.begin(own_boot, boot) == Begin::AnewAndTellAgain;
+            self.wants_handshake = self.boots.begin(ends.own_boot, boot) == Begin::AnewAndTellAgain;
             if let Some(sharing) = ctx.sharing.as_mut() {
                 sharing.leave(self.index as u8);
             }
@@ -188,11 +188,9 @@ impl Peer {
         }
     }
 
-    /// Whether a session is of the link with the peer. Units of an earlier link mean other packets.
-    pub fn is_of_link(&mut self, local_id: u32) -> bool {
-        let Some(session) = self.sessions.by_id(local_id) else { return false };
-        let boots = (session.own_boot, session.hello.boot, session.version == PLAIN);
-        self.link.as_ref().is_some_and(|link| link.is_between(boots.0, boots.1, boots.2))
+    /// Whether the link is of these ends of a session. Units of an earlier link mean other packets.
+    pub fn shares_link(&self, ends: Ends) -> bool {
+        self.link.as_ref().is_some_and(|link| link.ends() == ends)
     }
 
     /// This node no longer has what it shared with the peer, if it shared anything.

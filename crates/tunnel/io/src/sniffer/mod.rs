@@ -16,7 +16,6 @@ use crate::Error;
 use nix::sys::socket::{MsgFlags, MultiHeaders, recvmmsg};
 use own_addresses::OwnAddresses;
 use packet_socket::{FRONT_BYTES, PacketSocket};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -97,14 +96,7 @@ pub struct Sniffer {
 impl Sniffer {
     /// Listens on `interface` for UDP from or to one of `ports`. Without ports it listens for all UDP.
     pub fn open(interface: &str, ports: &[u16]) -> Result<Self, Error> {
-        let mut socket = PacketSocket::open().map_err(|source| match Errno::from_io_error(&source) {
-            Some(Errno::PERM | Errno::ACCESS) => Error::NoPacketRight,
-            _ => Error::Call { what: "open a packet socket", source },
-        })?;
-        if socket.choose(interface).map_err(Error::call("choose the interface to listen on"))?.is_none() {
-            return Err(Error::NoInterface(interface.to_owned()));
-        }
-        let hardware = socket.hardware_type().map_err(Error::call("ask for the kind of an interface"))?;
+        let (socket, hardware) = PacketSocket::on(interface)?;
         let Some(link_type) = link_type(hardware) else {
             return Err(Error::CannotOverhear { interface: interface.to_owned(), hardware });
         };

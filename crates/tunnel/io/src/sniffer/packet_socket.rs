@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)] // Options and addresses of packet sockets are in no safe interface.
 
+use crate::Error;
 use nix::libc;
 use rustix::io::Errno;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -21,8 +22,21 @@ pub struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens the socket. No frame reaches it before the filter is set.
-    pub fn open() -> io::Result<Self> {
+    /// A socket on this interface, and the kind of the interface: ARPHRD_ETHER and so on. No frame reaches it
+    /// before the filter is set.
+    pub fn on(interface: &str) -> Result<(Self, u16), Error> {
+        let mut socket = PacketSocket::open().map_err(|source| match Errno::from_io_error(&source) {
+            Some(Errno::PERM | Errno::ACCESS) => Error::NoPacketRight,
+            _ => Error::Call { what: "open a packet socket", source },
+        })?;
+        if socket.choose(interface).map_err(Error::call("choose the interface to listen on"))?.is_none() {
+            return Err(Error::NoInterface(interface.to_owned()));
+        }
+        let hardware = socket.hardware_type().map_err(Error::call("ask for the kind of an interface"))?;
+        Ok((socket, hardware))
+    }
+
+    fn open() -> io::Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW.nonblocking(), None)?;
         socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES)?;
         // Super-segments come with the size of their datagrams.
@@ -32,7 +46,7 @@ impl PacketSocket {
     }
 
     /// Selects the interface called `name`; `None` if there is none.
-    pub fn choose(&mut self, name: &str) -> io::Result<Option<()>> {
+    fn choose(&mut self, name: &str) -> io::Result<Option<()>> {
         match rustix::net::netdevice::name_to_index(&self.socket, name) {
             Ok(index) => self.index = index,
             Err(Errno::NODEV) => return Ok(None),
@@ -42,8 +56,8 @@ impl PacketSocket {
         Ok(Some(()))
     }
 
-    /// The kind of the selected interface: ARPHRD_ETHER and so on.
-    pub fn hardware_type(&self) -> io::Result<u16> {
+    /// The kind of the selected interface.
+    fn hardware_type(&self) -> io::Result<u16> {
         let address = self.socket.local_addr()?;
         // SAFETY: the storage has the size and alignment of any address, and all of it is initialised. A
         // packet socket's address is a `sockaddr_ll` of integers only.

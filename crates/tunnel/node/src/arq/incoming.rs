@@ -1,4 +1,4 @@
-//! What comes: sequences, the receipts for them, what waits for its references, and order.
+//! The receiving side: sequences, receipts for them, packets that wait for their references, and order.
 
 use super::Arq;
 use super::nack::{Arrival, Held, Nack};

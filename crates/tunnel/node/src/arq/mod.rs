@@ -1,5 +1,5 @@
 //! ARQ on the hop: receipts, retransmission, requests, and order. [`Arq`] has both directions of one link:
-//! what [leaves](outgoing) and what [comes](incoming).
+//! the [sending](outgoing) and the [receiving](incoming) side.
 
 pub mod delay;
 mod incoming;

@@ -1,4 +1,4 @@
-//! What leaves: sequences, their fates by receipts, and what is sent again.
+//! The sending side: sequences, their fates by receipts, and retransmissions.
 
 use super::Arq;
 use super::receipts::Fate;

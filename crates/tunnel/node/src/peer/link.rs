@@ -20,6 +20,7 @@ use crate::elimination::reduce::{Reduce, Restore};
 use crate::group::Roles;
 use crate::path::delay::PathDelay;
 use crate::path::mtu::Measured;
+use crate::session::transport::Ends;
 use crate::snoop::TcpRepair;
 use re::{Form, Parameters, Policy};
 use recovery::Settings;
@@ -28,7 +29,6 @@ use wire::hello::{
     ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
     NOTIFIES, RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
 };
-use wire::unit::PLAIN;
 
 /// The share of the whole path's round trip within which end hosts take what comes late for reordered and not
 /// for lost (RACK, RFC 8985, section 6.2).
@@ -46,10 +46,8 @@ const MAX_PATIENCE_TO_FILL: Duration = Duration::from_millis(25);
 
 /// One link with one peer. Its components belong to the peer, whose stages use them side by side.
 pub struct Link {
-    /// The boots that this node and the peer said.
-    boots: (u64, u64),
-    /// Nothing is in common but the plain tunnel: packets go as they are, and nothing is told of them.
-    is_plain: bool,
+    /// The ends that share it. In a plain tunnel packets go as they are, and nothing is told of them.
+    ends: Ends,
     /// Bytes of the store that both ends use for each direction; 0 in a plain tunnel.
     store_bytes: usize,
     /// Receipts, retransmission, requests, and order.
@@ -104,16 +102,14 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 }
 
 impl Link {
-    /// A new link with the peer that said `hello`, in a session of this version. `shares`: this node has a
-    /// group.
+    /// A new link of these ends with the peer that said `hello`. `shares`: this node has a group.
     #[must_use]
-    pub fn new(config: &Config, own_boot: u64, hello: &Hello, version: u8, shares: bool) -> Self {
-        let is_plain = version == PLAIN;
+    pub fn new(config: &Config, ends: Ends, hello: &Hello, shares: bool) -> Self {
         let off = (
             Parameters { policy: Policy::Off, ..config.reduce },
             Hello { store_kib: 0, capabilities: 0, ..*hello },
         );
-        let (parameters, hello) = if is_plain { (&off.0, &off.1) } else { (&config.reduce, hello) };
+        let (parameters, hello) = if ends.is_plain { (&off.0, &off.1) } else { (&config.reduce, hello) };
         let can = |capability: u32| hello.capabilities & capability != 0;
         let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
         let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
@@ -124,8 +120,7 @@ impl Link {
         let sends_again = sends_again(parameters);
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
-            boots: (own_boot, hello.boot),
-            is_plain,
+            ends,
             store_bytes,
             arq: Arq::new(abilities),
             reduce: Reduce::new(parameters, store_bytes, shortening),
@@ -143,22 +138,22 @@ impl Link {
         }
     }
 
-    /// Whether it is between these boots of this node and the peer, and plain or not.
+    /// The ends that share it.
     #[must_use]
-    pub fn is_between(&self, own_boot: u64, peer_boot: u64, is_plain: bool) -> bool {
-        (self.boots, self.is_plain) == ((own_boot, peer_boot), is_plain)
+    pub fn ends(&self) -> Ends {
+        self.ends
     }
 
     /// The peer's boot.
     #[must_use]
     pub fn peer_boot(&self) -> u64 {
-        self.boots.1
+        self.ends.peer_boot
     }
 
     /// Whether nothing is in common but the plain tunnel.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.is_plain
+        self.ends.is_plain
     }
 
     /// Bytes of the store that both ends use for each direction.
@@ -227,7 +222,7 @@ impl Link {
     /// When a receipt goes out on its own.
     #[must_use]
     pub fn receipt_at(&self) -> Option<Duration> {
-        if self.is_plain { None } else { self.arq.receipt_at() }
+        if self.ends.is_plain { None } else { self.arq.receipt_at() }
     }
 
     /// Whether something waits to be said beside packets.

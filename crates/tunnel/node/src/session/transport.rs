@@ -41,7 +41,7 @@ pub struct Session {
     /// The peer's announcements.
     pub hello: Hello,
     /// The boot that this node said.
-    pub own_boot: u64,
+    own_boot: u64,
     /// Version that both speak.
     pub version: u8,
     /// What its units are sealed with.
@@ -54,6 +54,17 @@ pub struct Session {
     receive_key: TrafficKey,
     next_counter: u64,
     window: ReplayWindow,
+}
+
+/// The two ends of a session: what both share belongs to these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends {
+    /// The boot that this node said.
+    pub own_boot: u64,
+    /// The boot that the peer said.
+    pub peer_boot: u64,
+    /// The two have nothing in common but the plain tunnel.
+    pub is_plain: bool,
 }
 
 /// Why a sealed unit is refused.
@@ -114,6 +125,12 @@ impl Session {
         keys.send.zeroize();
         keys.receive.zeroize();
         session
+    }
+
+    /// Its two ends.
+    #[must_use]
+    pub fn ends(&self) -> Ends {
+        Ends { own_boot: self.own_boot, peer_boot: self.hello.boot, is_plain: self.version == PLAIN }
     }
 
     /// Whether the keys may be used at `now`.
