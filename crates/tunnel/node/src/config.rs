@@ -28,6 +28,8 @@ pub struct Config {
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
     pub reduce: re::Parameters,
+    /// Whether repairs leave for what the air loses, where the peer restores units by them.
+    pub fec: bool,
     /// Savings beside repeated bytes.
     pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
@@ -76,6 +78,7 @@ impl Config {
             revoked: BTreeSet::new(),
             peers,
             reduce: re::Parameters::default(),
+            fec: true,
             shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,

@@ -5,6 +5,7 @@
 //! - [session]: handshakes, keys, and the admission of strangers;
 //! - [path]: addresses, ports, sizes and marks between two nodes;
 //! - [arq]: receipts, retransmission, requests, and order;
+//! - [fec]: units that are restored before they would be sent again;
 //! - [elimination]: repeated bytes, headers and literals;
 //! - [queue], [group], [roaming]: waiting packets, overhearing, several gateways;
 //! - [snoop]: the repair of TCP segments;
@@ -60,6 +61,7 @@ mod destinations;
 mod effects;
 mod elimination;
 mod event;
+mod fec;
 mod group;
 mod keys;
 

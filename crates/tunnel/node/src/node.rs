@@ -302,7 +302,7 @@ impl Node {
             self.refused.expired += 1;
             return;
         }
-        peer.unpack(now, key_id, &mac, ecn, &body[..opened.plain_bytes], ctx);
+        peer.unpack(now, (Some(opened.counter), key_id), &mac, ecn, &body[..opened.plain_bytes], ctx);
     }
 
     /// Takes a datagram that was overheard on its way from `from` to another node. Only what is for a group

@@ -346,6 +346,7 @@ impl Peer {
             link.and_then(Link::asks_at),
             link.and_then(|link| link.assembly.timeout()),
             link.and_then(|link| link.arq.probe_at()),
+            link.and_then(|link| link.fec.outgoing.as_ref()?.timeout()),
             link.and_then(|link| link.tcp.timeout()),
             link.and_then(|link| link.roles.listener()?.gives_up_at()),
             link.and_then(|link| Some(link.arq.waits_in_order_since()? + link.patience())),

@@ -240,6 +240,21 @@ pub struct PeerCounters {
     pub receipts_received: u64,
     /// Retransmissions of packets that receipts showed as missing.
     pub recovered: u64,
+    /// Repairs of forward error correction sent.
+    #[serde(default)]
+    pub repairs_sent: u64,
+    /// Such repairs received.
+    #[serde(default)]
+    pub repairs_received: u64,
+    /// Received repairs of units that were missing.
+    #[serde(default)]
+    pub repairs_used: u64,
+    /// Units that were lost on the way from the peer, and that repairs restored.
+    #[serde(default)]
+    pub restored: u64,
+    /// Units that arrived after they were restored.
+    #[serde(default)]
+    pub restored_twice: u64,
     /// Requests for missing packets.
     pub requested: u64,
     /// Retransmissions of whole packets after such a request.

@@ -8,6 +8,7 @@ use crate::group::{Heard, HeardOfOther, Joined, Membership, OtherGroup, Shared};
 use crate::neighbours::Message;
 use crate::notice::Notice;
 use crate::receipt::Receipt;
+use crate::repair::Repair;
 use crate::request::Request;
 use crate::short::Outline;
 

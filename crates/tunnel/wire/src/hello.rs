@@ -94,6 +94,8 @@ pub const SEPARATES: u32 = 2048;
 pub const COMBINES: u32 = 4096;
 /// Has instructions for AES: sessions between two such nodes are sealed with AES-256-GCM.
 pub const COMPUTES_AES: u32 = 8192;
+/// Restores lost units from [repairs](crate::repair).
+pub const RESTORES: u32 = 16384;
 
 impl Hello {
     /// The version of a session between this node and `other`.

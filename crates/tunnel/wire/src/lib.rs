@@ -38,6 +38,7 @@ pub mod notice;
 pub mod number;
 pub mod receipt;
 pub mod removed;
+pub mod repair;
 pub mod request;
 pub mod reset;
 pub mod shim;

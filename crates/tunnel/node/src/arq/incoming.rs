@@ -33,6 +33,16 @@ impl Arq {
         self.received.arrive(now, sequence);
     }
 
+    /// The unit that begins with this sequence is restored.
+    pub fn begin_restored(&mut self, now: Duration, first: u64) {
+        self.received.reach(now, first);
+    }
+
+    /// A sequence is restored: it did not arrive.
+    pub fn restore(&mut self, now: Duration, sequence: u64) {
+        self.received.restore(now, sequence);
+    }
+
     /// A sequence is of use here: its packet is stored, or none travelled under it.
     pub fn hold(&mut self, sequence: u64) {
         self.received.hold(sequence);

@@ -84,6 +84,12 @@ impl Arq {
         self.outstanding.loss()
     }
 
+    /// The share of sent sequences that the air loses, and not a full queue.
+    #[must_use]
+    pub fn air_loss(&self) -> f64 {
+        self.outstanding.air_loss()
+    }
+
     /// How long to wait before something is asked for again.
     #[must_use]
     pub fn retry_after(&self) -> Duration {

@@ -72,6 +72,18 @@ impl Arq {
         self.strange_receipts >= STRANGE_RECEIPTS
     }
 
+    /// Says whether repairs restore most of what is lost: then it is sent again a little later.
+    pub fn set_corrected(&mut self, is_corrected: bool) {
+        self.outstanding.set_corrected(is_corrected);
+    }
+
+    /// The sequence before which a receipt tells nothing any more; `None` if it is for what was never sent.
+    #[must_use]
+    pub fn settled_by(&self, receipt: &Receipt<'_>) -> Option<u64> {
+        let newest = self.outstanding.newest_of(receipt)?;
+        Some((newest + 1).saturating_sub(receipt.settled.into()))
+    }
+
     /// Takes a receipt, and tells each fate that is new.
     pub fn take_receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut tell: impl FnMut(u64, Fate)) {
         let Arq { outstanding, sender, nack, fates, strange_receipts, .. } = self;

@@ -17,6 +17,7 @@ use crate::arq::{Abilities, Arq};
 use crate::config::Config;
 use crate::elimination::compress::Shortening;
 use crate::elimination::reduce::{Reduce, Restore};
+use crate::fec::{Fec, Outgoing};
 use crate::group::Roles;
 use crate::path::delay::PathDelay;
 use crate::path::mtu::Measured;
@@ -25,9 +26,10 @@ use crate::snoop::TcpRepair;
 use re::{Form, Parameters, Policy};
 use recovery::Settings;
 use std::time::Duration;
+use wire::repair::AROUND_SOURCE;
 use wire::hello::{
     ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
-    NOTIFIES, RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
+    NOTIFIES, RECOVERS, RESTORES, SEPARATES, UNCODES, UNCODES_ROWS,
 };
 
 /// The share of the whole path's round trip within which end hosts take what comes late for reordered and not
@@ -52,6 +54,8 @@ pub struct Link {
     store_bytes: usize,
     /// Receipts, retransmission, requests, and order.
     pub(super) arq: Arq,
+    /// Units that are restored before they would be sent again.
+    pub(super) fec: Fec,
     /// Leaves out what the peer has.
     pub(super) reduce: Reduce,
     /// Puts back what we have.
@@ -77,6 +81,7 @@ pub fn capabilities(config: &Config) -> u32 {
         | UNCODES
         | UNCODES_ROWS
         | HEEDS
+        | RESTORES
         | if config.computes_aes { COMPUTES_AES } else { 0 }
         | if snoop.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
@@ -123,6 +128,7 @@ impl Link {
             ends,
             store_bytes,
             arq: Arq::new(abilities),
+            fec: Fec::new(config.fec && can(RESTORES)),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),
@@ -210,6 +216,13 @@ impl Link {
     pub fn cuts(&self) -> bool {
         let loses_little = || self.arq.loss().is_none_or(|loss| loss < MOST_LOSS_TO_CUT);
         self.assembly.peer_joins() && (self.assembly.coalesces() || loses_little())
+    }
+
+    /// Bytes that a datagram leaves free, so that a repair of it is no longer than the path carries.
+    #[must_use]
+    pub fn repair_bytes(&self) -> usize {
+        let is_repaired = self.fec.outgoing.as_ref().is_some_and(Outgoing::is_on);
+        if is_repaired { AROUND_SOURCE } else { 0 }
     }
 
     /// Loses what is stored of packets from the peer, and tells it so.

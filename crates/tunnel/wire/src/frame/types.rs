@@ -100,6 +100,9 @@ macro_rules! with_frame_types {
             /// A reduced IP packet with chunks named by their SHA-1. Reserved for experiments: other nodes
             /// cannot read it. Takes a link sequence.
             ReducedHashed = 35, "reduced, hashed", Packet, Reduced;
+            /// A sum of earlier units, by which lost ones are restored: [`crate::repair`]. It is all of its
+            /// unit, which takes no link sequence.
+            Repair = 36, "repair", Control, Repair;
         }
     };
 }

@@ -19,6 +19,16 @@ const REORDERING_MARGIN: u64 = 3;
 /// until then a retransmission may refer to the very packet that was lost.
 const REORDERING_SHARE: u32 = 2;
 
+/// Where repairs restore most losses, a sequence is lost when the receiver has got so many newer ones ...
+const CORRECTION_MARGIN: u64 = 48;
+/// ... or after at least this time, and at most.
+const CORRECTED_AFTER: Duration = Duration::from_millis(12);
+const MOST_CORRECTED_AFTER: Duration = Duration::from_millis(60);
+/// Sequences over which the air's loss is taken, at most.
+const AIR_SPAN: u64 = 1000;
+/// So many sequences that came are assumed at first.
+const ASSUMED: u64 = 8;
+
 /// A receipt's statement on one sent sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -49,6 +59,11 @@ pub struct Outstanding {
     received_before: u32,
     window_sent: u64,
     window_received: u64,
+    /// The same beside a short queue: only the air loses those.
+    air_sent: u64,
+    air_received: u64,
+    /// Repairs restore most of what is lost, a little later.
+    is_corrected: bool,
     /// The delay from the round trips.
     delay: Delay,
 }
@@ -113,6 +128,18 @@ impl Outstanding {
             .then(|| (1.0 - self.window_received as f64 / self.window_sent as f64).clamp(0.0, 1.0))
     }
 
+    /// The share of sequences that the air loses; 0 until a few are known.
+    #[must_use]
+    pub fn air_loss(&self) -> f64 {
+        let lost = self.air_sent.saturating_sub(self.air_received);
+        lost as f64 / (self.air_sent + ASSUMED) as f64
+    }
+
+    /// Says whether repairs restore most of what is lost.
+    pub fn set_corrected(&mut self, is_corrected: bool) {
+        self.is_corrected = is_corrected;
+    }
+
     /// The full newest sequence of the receipt; `None` if it was never sent.
     #[must_use]
     pub fn newest_of(&self, receipt: &Receipt<'_>) -> Option<u64> {
@@ -132,6 +159,10 @@ impl Outstanding {
             self.measure(now, newest, first, receipt);
         }
         let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
+        let (overtaken, margin) = match self.is_corrected {
+            false => (REORDERING_MARGIN, margin),
+            true => (CORRECTION_MARGIN, margin.map(|margin| margin.clamp(CORRECTED_AFTER, MOST_CORRECTED_AFTER))),
+        };
         for (back, state) in receipt.runs().flat_map(|(run, state)| run.map(move |back| (back, state))) {
             let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
                 break;
@@ -144,7 +175,7 @@ impl Outstanding {
                 State::Held => Fate::Held,
                 State::Parked => Fate::Parked,
                 // the newest one did arrive: it could not be restored, and nothing need be waited for
-                State::Missing if !*again && (back == 0 || back >= REORDERING_MARGIN) => Fate::Lost,
+                State::Missing if !*again && (back == 0 || back >= overtaken) => Fate::Lost,
                 State::Missing if overtaken_long_ago() => Fate::Lost,
                 State::Missing | State::Untold => continue,
             };
@@ -169,6 +200,14 @@ impl Outstanding {
         let received = receipt.received.wrapping_sub(self.received_before);
         self.window_sent += sent;
         self.window_received += u64::from(received).min(sent + 64);
+        if !self.delay.queue_is_long() {
+            self.air_sent += sent;
+            self.air_received += u64::from(received).min(sent + 64);
+            if self.air_sent > AIR_SPAN {
+                self.air_sent /= 2;
+                self.air_received /= 2;
+            }
+        }
         if self.window_sent > 2000 {
             self.window_sent /= 2;
             self.window_received /= 2;

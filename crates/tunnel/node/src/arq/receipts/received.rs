@@ -91,6 +91,11 @@ impl Received {
     /// Notes that `sequence` arrived.
     pub fn arrive(&mut self, now: Duration, sequence: u64) {
         self.received = self.received.wrapping_add(1);
+        self.restore(now, sequence);
+    }
+
+    /// Notes that `sequence` is here, though it did not arrive.
+    pub fn restore(&mut self, now: Duration, sequence: u64) {
         if sequence >= self.next {
             self.reach(now, sequence);
             self.set(sequence, false);

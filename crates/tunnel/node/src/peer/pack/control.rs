@@ -85,7 +85,7 @@ impl Peer {
             FrameType::Receipt => {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
-                let Link { arq, reduce, roles, .. } = link;
+                let Link { arq, fec, reduce, roles, .. } = link;
                 if !arq.knows(&receipt) {
                     if arq.is_at_odds() {
                         self.begin_again(now);
@@ -94,6 +94,11 @@ impl Peer {
                 }
                 if !reduce.adopt_generation(receipt.generation) {
                     return true;
+                }
+                if let Some(outgoing) = &mut fec.outgoing {
+                    arq.settled_by(&receipt).into_iter().for_each(|settled| outgoing.forget_before(settled));
+                    outgoing.set_loss(arq.air_loss());
+                    arq.set_corrected(outgoing.is_on());
                 }
                 let mut sharing = ctx.sharing.as_mut();
                 arq.take_receipt(now, &receipt, |sequence, fate| {

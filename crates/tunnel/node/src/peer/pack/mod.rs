@@ -14,6 +14,7 @@ mod fragments;
 mod natives;
 mod packets;
 mod probe;
+mod repairs;
 mod retransmit;
 mod shared;
 mod too_large;
@@ -35,7 +36,7 @@ use crate::peer::link::{Link, Overflow, Partial};
 use crate::session::seal::Seal;
 use re::mac::PacketMac;
 use std::time::Duration;
-use wire::frame::{self, Frame, FrameType, Frames, SEQUENCE_BYTES};
+use wire::frame::{self, Class, Frame, FrameType, Frames, SEQUENCE_BYTES};
 use wire::inner::Inner;
 use wire::request::MAX_SEQUENCES;
 use wire::unit::{SEALED_HEADER_BYTES, TAG_BYTES, emit_header};
@@ -53,6 +54,22 @@ pub(crate) struct Packed {
     /// The outer header's traffic class.
     pub class: u8,
     pub lane: usize,
+}
+
+/// A unit whose frames are to be taken.
+struct Unpacked<'a> {
+    /// The link sequence in front of it.
+    first: u64,
+    /// The sequence of the packet whose rest it begins with.
+    cut: Option<u64>,
+    /// The session under which it came, by our id.
+    session: u32,
+    /// The session's MAC.
+    mac: &'a PacketMac,
+    /// The codepoint of its datagram.
+    ecn: u8,
+    /// It was lost, and repairs restored it.
+    is_restored: bool,
 }
 
 /// The messages to the peer that are due, beside packets.
@@ -76,6 +93,9 @@ impl Peer {
         if let Some(probe) = self.pack_probe(now, out) {
             return Some(probe);
         }
+        if let Some(repair) = self.pack_repair(now, out) {
+            return Some(repair);
+        }
         self.queue.drop_old(now);
         self.take_out_too_large(now, ctx);
         if let Some(partial) = self.link.as_mut().and_then(|link| link.assembly.take_partial()) {
@@ -94,7 +114,7 @@ impl Peer {
         let (session_id, seal, mac) = (session.local_id, session.next_seal(), session.send_mac.clone());
         out.clear();
         emit_header(session.unit_kind(&seal), session.remote_id, None, out);
-        let limit = self.path.limit() - TAG_BYTES;
+        let limit = self.path.limit() - TAG_BYTES - link.repair_bytes();
         let goes = |overflow: &Overflow| !(due.alone || is_shared && overflow.is_shared());
         let overflow = link.assembly.take_overflow(limit - lane_bytes, goes);
         let first = link.begin_datagram(now, overflow.as_ref(), ctx.processor_is_short);
@@ -145,8 +165,9 @@ impl Peer {
             }
             self.write_receipt(now, due.receipt, last, limit, out);
         }
-        self.finish_datagram(now, first, out.len() + TAG_BYTES, due.lane);
-        Some(Packed { seal, class: builder.class.octet(), lane: due.lane })
+        let class = builder.class.octet();
+        self.finish_unit(now, first, session, due.lane, out);
+        Some(Packed { seal, class, lane: due.lane })
     }
 
     /// Goes on with a datagram that waited to be filled. It leaves as it is where something else is to be
@@ -195,8 +216,16 @@ impl Peer {
             self.write_receipt(now, is_due, partial.last, limit, out);
         }
         ctx.deliveries.recycle(partial.plaintext);
-        self.finish_datagram(now, partial.first, out.len() + TAG_BYTES, partial.lane);
+        self.finish_unit(now, partial.first, partial.session, partial.lane, out);
         Some(Packed { seal: partial.seal, class: partial.class.octet(), lane: partial.lane })
+    }
+
+    /// A datagram with packets from `first` on has been written under a session.
+    fn finish_unit(&mut self, now: Duration, first: u64, session: u32, lane: usize, out: &[u8]) {
+        if let Some(outgoing) = self.link.as_mut().and_then(|link| link.fec.outgoing.as_mut()) {
+            outgoing.note_source(now, first, session, &out[SEALED_HEADER_BYTES + SEQUENCE_BYTES..]);
+        }
+        self.finish_datagram(now, first, out.len() + TAG_BYTES, lane);
     }
 
     /// A datagram of so many bytes with packets from `first` on has been written.
@@ -291,11 +320,12 @@ impl Peer {
         if self.lanes.ports().0 > 1 { LANE_BYTES } else { 0 }
     }
 
-    /// Takes the frames of an opened unit, which came in a datagram with the codepoint `ecn`.
+    /// Takes the frames of an opened unit, which came in a datagram with the codepoint `ecn`. A unit of a
+    /// group has no counter under the session.
     pub(crate) fn unpack(
         &mut self,
         now: Duration,
-        session: u32,
+        (counter, session): (Option<u64>, u32),
         mac: &PacketMac,
         ecn: u8,
         mut plaintext: &[u8],
@@ -306,15 +336,36 @@ impl Peer {
             self.counters.bad_frames += 1;
             return;
         };
-        if let Some(Ok(Frame { frame_type: Some(FrameType::Probe), body })) = Frames::new(plaintext).next() {
-            match body.first_chunk() {
-                Some(token) => link.outbox.push_pong(*token),
-                None => self.counters.bad_frames += 1,
+        let under = counter.filter(|_| !link.is_plain()).map(|counter| (counter, session));
+        match (Frames::new(plaintext).next(), under) {
+            (Some(Ok(Frame { frame_type: Some(FrameType::Probe), body })), _) => {
+                return match body.first_chunk() {
+                    Some(token) => link.outbox.push_pong(*token),
+                    None => self.counters.bad_frames += 1,
+                };
             }
-            return;
+            (Some(Ok(Frame { frame_type: Some(FrameType::Repair), body })), Some(under)) => {
+                let newest = link.arq.widen(truncated);
+                self.take_repair(now, under, newest, body);
+            }
+            _ => {
+                let begins_with_tail = fragments::begins_with_tail(plaintext);
+                let (first, cut) = link.arq.begin_datagram(now, truncated, begins_with_tail);
+                if under.is_some_and(|under| !link.fec.incoming.take_source(now, first, under, plaintext)) {
+                    self.counters.restored_twice += 1;
+                    return;
+                }
+                let unit = Unpacked { first, cut, session, mac, ecn, is_restored: false };
+                self.take_frames(now, &unit, plaintext, ctx);
+            }
         }
-        let begins_with_tail = fragments::begins_with_tail(plaintext);
-        let (first, cut) = link.arq.begin_datagram(now, truncated, begins_with_tail);
+        self.take_restored_units(now, session, mac, ecn, ctx);
+    }
+
+    /// Takes the frames of a unit behind its link sequence.
+    fn take_frames(&mut self, now: Duration, unit: &Unpacked<'_>, plaintext: &[u8], ctx: &mut Context) {
+        let Some(link) = &mut self.link else { return };
+        let &Unpacked { first, cut, session, mac, ecn, is_restored } = unit;
         let mut next = first;
         let is_plain = link.is_plain();
         let mut all_understood = true;
@@ -330,8 +381,18 @@ impl Peer {
             if frame_type.is_some_and(FrameType::is_packet)
                 && let Some(link) = &mut self.link
             {
-                link.arq.arrive(now, sequence);
                 next += 1;
+                if is_restored {
+                    if link.arq.holds(sequence) {
+                        continue; // it was sent again meanwhile
+                    }
+                    link.arq.restore(now, sequence);
+                } else {
+                    link.arq.arrive(now, sequence);
+                }
+            }
+            if is_restored && frame_type.is_some_and(|it| it.class() == Class::Control && it != FrameType::Tail) {
+                continue; // what it says is old
             }
             let shape = frame_type.and_then(Shape::of);
             let to = Recipient::of(frame_type, ecn);
@@ -368,7 +429,7 @@ impl Peer {
         }
         if next == first {
             if let Some(link) = &mut self.link {
-                link.arq.arrive(now, first);
+                if is_restored { link.arq.restore(now, first) } else { link.arq.arrive(now, first) }
                 if all_understood {
                     link.arq.hold(first);
                 }

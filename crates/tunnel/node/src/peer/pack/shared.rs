@@ -305,7 +305,7 @@ impl Peer {
         {
             listener.prove(key_id, counter);
             self.has_proven(now, unit, ctx);
-            self.unpack(now, session, &mac, ecn, plaintext, ctx);
+            self.unpack(now, (None, session), &mac, ecn, plaintext, ctx);
         } else {
             self.counters.bad_frames += 1;
         }

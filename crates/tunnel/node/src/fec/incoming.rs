@@ -1,0 +1,101 @@
+//! The receiving side: units that arrived, and units that are restored.
+
+use recovery::sliding::{Decoder, Restored};
+use std::time::Duration;
+use wire::repair::Repair;
+
+/// Units are kept for so long after a loss or a repair: copies cost time.
+const KEPT_AFTER: Duration = Duration::from_secs(10);
+/// ... and so many of a young link.
+const FIRST_UNITS: u64 = 256;
+/// Repairs that a peer may send at once beyond those for its units.
+const REPAIRS_AT_ONCE: u32 = 256;
+
+/// Units that arrived.
+pub struct Incoming {
+    decoder: Decoder,
+    /// The session under which all of them came, by our id.
+    session: u32,
+    /// Until when units are kept.
+    kept_until: Duration,
+    units: u64,
+    /// One past the newest counter.
+    next: u64,
+    /// Repairs that may still come: each unit allows one more.
+    allowed: u32,
+    /// When a repair last restored something.
+    restored_at: Option<Duration>,
+}
+
+impl Default for Incoming {
+    fn default() -> Self {
+        Incoming {
+            decoder: Decoder::default(),
+            session: 0,
+            kept_until: Duration::ZERO,
+            units: 0,
+            next: 0,
+            allowed: REPAIRS_AT_ONCE,
+            restored_at: None,
+        }
+    }
+}
+
+impl Incoming {
+    /// A unit with these frames came under this number; its counter and session. Whether it is new: it was
+    /// not restored before.
+    pub fn take_source(
+        &mut self,
+        now: Duration,
+        number: u64,
+        (counter, session): (u64, u32),
+        frames: &[u8],
+    ) -> bool {
+        self.units += 1;
+        self.allowed = (self.allowed + 1).min(REPAIRS_AT_ONCE);
+        if counter > self.next {
+            self.kept_until = now + KEPT_AFTER; // one was lost
+        }
+        self.next = if session == self.session { self.next.max(counter + 1) } else { counter + 1 };
+        if now >= self.kept_until && self.units > FIRST_UNITS {
+            return true;
+        }
+        self.follow(session);
+        super::source(frames).is_none_or(|source| self.decoder.take_source(number, source))
+    }
+
+    fn follow(&mut self, session: u32) {
+        if session != self.session {
+            self.decoder.clear();
+            self.session = session;
+        }
+    }
+
+    /// A repair came whose newest source has this number. Whether it says something new.
+    pub fn take_repair(
+        &mut self,
+        now: Duration,
+        (key, session): (u64, u32),
+        newest: u64,
+        repair: &Repair<'_>,
+    ) -> bool {
+        let Some(allowed) = self.allowed.checked_sub(1) else { return false };
+        self.allowed = allowed;
+        self.kept_until = now + KEPT_AFTER;
+        self.follow(session);
+        self.decoder.take_repair(key, repair.numbers(newest), repair.sum)
+    }
+
+    /// The next unit that is restored.
+    pub fn poll_restored(&mut self, now: Duration) -> Option<Restored> {
+        let restored = self.decoder.poll_restored()?;
+        self.restored_at = Some(now);
+        Some(restored)
+    }
+
+    /// Whether repairs have restored something lately.
+    #[must_use]
+    pub fn restores(&self, now: Duration) -> bool {
+        self.restored_at.is_some_and(|at| now < at + KEPT_AFTER)
+    }
+}

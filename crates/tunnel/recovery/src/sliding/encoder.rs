@@ -1,0 +1,97 @@
+//! The sending side: the newest sources, and sums of them.
+
+use super::{END, MAX_SPAN, factor};
+use crate::field;
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+struct Source {
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+/// The newest sources.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    /// By rising number.
+    sources: VecDeque<Source>,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Encoder {
+    /// Keeps a source. Its number is above all before.
+    pub fn push(&mut self, number: u64, source: &[u8]) {
+        while self.sources.front().is_some_and(|oldest| oldest.number + MAX_SPAN <= number) {
+            self.drop_oldest();
+        }
+        debug_assert!(self.sources.back().is_none_or(|newest| newest.number < number), "numbers rise");
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.clear();
+        bytes.extend_from_slice(source);
+        bytes.push(END);
+        self.sources.push_back(Source { number, bytes });
+    }
+
+    fn drop_oldest(&mut self) {
+        self.spare.extend(self.sources.pop_front().map(|oldest| oldest.bytes));
+    }
+
+    /// Forgets sources before this number.
+    pub fn forget_before(&mut self, number: u64) {
+        while self.sources.front().is_some_and(|oldest| oldest.number < number) {
+            self.drop_oldest();
+        }
+    }
+
+    /// How many sources there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Number of the newest source.
+    #[must_use]
+    pub fn newest(&self) -> Option<u64> {
+        self.sources.back().map(|newest| newest.number)
+    }
+
+    /// The numbers of the newest `most` sources, newest first.
+    pub fn numbers(&self, most: usize) -> impl Iterator<Item = u64> + Clone + '_ {
+        self.sources.iter().rev().take(most).map(|source| source.number)
+    }
+
+    /// Bytes of the longest among the newest `most` sources, [`END`] included.
+    #[must_use]
+    pub fn longest(&self, most: usize) -> usize {
+        self.sources.iter().rev().take(most).map(|source| source.bytes.len()).max().unwrap_or(0)
+    }
+
+    /// Appends the sum of the newest `most` sources under a key.
+    pub fn write_sum(&self, key: u64, most: usize, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + self.longest(most), 0);
+        for source in self.sources.iter().rev().take(most) {
+            field::over_scaled(&mut out[start..], &source.bytes, factor(key, source.number));
+        }
+    }
+
+    /// Forgets every source.
+    pub fn clear(&mut self) {
+        while !self.sources.is_empty() {
+            self.drop_oldest();
+        }
+    }
+
+    /// Bytes that it keeps.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.sources.iter().map(|source| source.bytes.capacity()).sum::<usize>()
+            + self.spare.iter().map(Vec::capacity).sum::<usize>()
+    }
+}

@@ -1,0 +1,137 @@
+use super::*;
+use proptest::prelude::*;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use std::collections::BTreeMap;
+
+/// A source, or a repair of the window before it.
+#[derive(Clone)]
+enum Sent {
+    Source(u64, Vec<u8>),
+    Repair(u64, Vec<u64>, Vec<u8>),
+}
+
+/// Sends sources, and a repair after every so many of them.
+fn sent(seed: u64, sources: usize, every: usize, window: usize) -> (BTreeMap<u64, Vec<u8>>, Vec<Sent>) {
+    let mut rng = ChaCha12Rng::seed_from_u64(seed);
+    let (mut encoder, mut originals, mut sent) = (Encoder::default(), BTreeMap::new(), Vec::new());
+    let mut number = rng.random_range(0..1u64 << 30);
+    for at in 0..sources {
+        number += rng.random_range(1..3);
+        let bytes: Vec<u8> = (0..rng.random_range(0..60)).map(|_| rng.random_range(0..3)).collect();
+        encoder.push(number, &bytes);
+        sent.push(Sent::Source(number, bytes.clone()));
+        originals.insert(number, bytes);
+        if at % every == every - 1 {
+            let mut sum = Vec::new();
+            encoder.write_sum(at as u64, window, &mut sum);
+            sent.push(Sent::Repair(at as u64, encoder.numbers(window).collect(), sum));
+        }
+    }
+    (originals, sent)
+}
+
+fn take(decoder: &mut Decoder, sent: &Sent) -> Vec<Restored> {
+    match sent {
+        Sent::Source(number, bytes) => drop(decoder.take_source(*number, bytes)),
+        Sent::Repair(key, numbers, sum) => {
+            decoder.take_repair(*key, numbers.iter().copied(), sum);
+        }
+    }
+    std::iter::from_fn(|| decoder.poll_restored()).collect()
+}
+
+proptest! {
+    /// For any losses and any order within a window, what is restored is what was sent, once.
+    #[test]
+    fn whatever_is_restored_was_sent_and_lost(
+        seed: u64, every in 1usize..8, window in 1usize..32, loss in 0.0f64..0.5, disorder in 1usize..12,
+    ) {
+        let (originals, mut sent) = sent(seed, 120, every, window);
+        let mut rng = ChaCha12Rng::seed_from_u64(seed ^ 1);
+        sent.chunks_mut(disorder).for_each(|chunk| chunk.shuffle(&mut rng));
+        let mut decoder = Decoder::default();
+        let mut arrived = BTreeMap::new();
+        let mut restored = BTreeMap::new();
+        for it in &sent {
+            if rng.random_bool(loss) { continue; }
+            if let Sent::Source(number, _) = it { arrived.insert(*number, restored.contains_key(number)); }
+            for Restored { number, bytes } in take(&mut decoder, it) {
+                prop_assert_eq!(&bytes, &originals[&number]);
+                prop_assert!(!arrived.contains_key(&number), "it was here");
+                prop_assert!(restored.insert(number, ()).is_none(), "once");
+            }
+        }
+    }
+
+    /// As many repairs as losses restore all but one time in a hundred, whichever they are.
+    #[test]
+    fn any_repairs_beyond_the_losses_restore_all(seed: u64, lost in 1usize..12) {
+        let (originals, sent) = sent(seed, 16, 1, 16);
+        let mut rng = ChaCha12Rng::seed_from_u64(seed ^ 2);
+        let (mut sources, mut repairs): (Vec<Sent>, Vec<Sent>) =
+            sent.into_iter().partition(|it| matches!(it, Sent::Source(..)));
+        // only repairs of all sources are sure to cover every loss
+        let (mut encoder, mut whole) = (Encoder::default(), Vec::new());
+        for (&number, bytes) in &originals { encoder.push(number, bytes); }
+        for key in 1000..1000 + lost as u64 + 2 {
+            let mut sum = Vec::new();
+            encoder.write_sum(key, 16, &mut sum);
+            whole.push(Sent::Repair(key, encoder.numbers(16).collect(), sum));
+        }
+        repairs.clear();
+        repairs.extend(whole);
+        sources.shuffle(&mut rng);
+        let mut all: Vec<Sent> = sources.into_iter().skip(lost).chain(repairs).collect();
+        all.shuffle(&mut rng);
+        let mut decoder = Decoder::default();
+        let restored: usize = all.iter().map(|it| take(&mut decoder, it).len()).sum();
+        let arrived = decoder.len();
+        prop_assert_eq!(arrived, originals.len(), "{} restored", restored);
+    }
+
+    /// Sums of a liar, and any numbers, neither panic nor grow without a bound.
+    #[test]
+    fn any_repairs_are_taken(
+        steps in proptest::collection::vec(
+            (any::<bool>(), 0u64..600, proptest::collection::btree_set(0u64..128, 1..40),
+             proptest::collection::vec(any::<u8>(), 0..30)),
+            1..120,
+        ),
+    ) {
+        let mut decoder = Decoder::default();
+        for (is_source, number, back, bytes) in steps {
+            if is_source {
+                decoder.take_source(number, &bytes);
+            } else {
+                let numbers: Vec<u64> = back.iter().map(|back| number.saturating_sub(*back)).collect();
+                decoder.take_repair(number, numbers.iter().copied(), &bytes);
+            }
+            while decoder.poll_restored().is_some() {}
+            prop_assert!(decoder.bytes() < 1 << 17);
+        }
+    }
+}
+
+#[test]
+fn a_source_that_arrives_after_its_restoration_is_not_new() {
+    let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
+    encoder.push(1, b"one");
+    encoder.push(2, b"two");
+    let mut sum = Vec::new();
+    encoder.write_sum(9, 2, &mut sum);
+    assert!(decoder.take_source(1, b"one") && !decoder.take_source(1, b"one"));
+    assert!(decoder.take_repair(9, encoder.numbers(2), &sum));
+    assert_eq!(decoder.poll_restored(), Some(Restored { number: 2, bytes: b"two".to_vec() }));
+    assert!(!decoder.take_source(2, b"two"));
+    assert!(!decoder.take_repair(9, encoder.numbers(2), &sum), "nothing is missing");
+}
+
+#[test]
+fn factors_of_all_numbers_are_used_alike() {
+    let mut counts = [0u32; 256];
+    (0..255_000u64).for_each(|at| counts[usize::from(factor(at / 500, at % 500))] += 1);
+    assert_eq!(counts[0], 0);
+    assert!(counts[1..].iter().all(|count| (850..1150).contains(count)));
+}
