@@ -129,9 +129,19 @@ impl<K: Copy + Eq> System<K> {
         self.equations.pop_front();
     }
 
-    /// Drops equations with an unknown that is given up.
+    /// Eliminates unknowns that are given up. Each costs one equation.
     pub fn give_up(&mut self, is_given_up: impl Fn(K) -> bool) {
-        self.equations.retain(|it| !it.terms.iter().any(|term| is_given_up(term.0)));
+        let given_up = |it: &Equation<K>| it.terms.iter().copied().find(|term| is_given_up(term.0));
+        while let Some((at, (unknown, scale))) =
+            self.equations.iter().enumerate().find_map(|(at, it)| Some((at, given_up(it)?)))
+        {
+            let Some(gone) = self.equations.remove(at) else { return };
+            for known in &mut self.equations {
+                if let Some(other) = known.scale_of(unknown) {
+                    known.add(&gone, field::multiply(other, field::inverse(scale)));
+                }
+            }
+        }
     }
 
     /// Whether every equation has a pivot of its own.

@@ -2,7 +2,6 @@
 
 use super::redundancy::{covers_end, share};
 use recovery::sliding::Encoder;
-use std::collections::VecDeque;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::repair::Repair;
@@ -22,8 +21,6 @@ const MAX_SOURCES: usize = 128;
 #[derive(Default)]
 pub struct Outgoing {
     encoder: Encoder,
-    /// When each source of the encoder left.
-    left_at: VecDeque<Duration>,
     /// The session under which all of them left, by our id.
     session: u32,
     /// The share of units that the air loses.
@@ -61,14 +58,10 @@ impl Outgoing {
             self.clear();
             self.session = session;
         }
-        if let Some(&before) = self.left_at.back() {
+        if let Some(before) = self.encoder.last_left_at() {
             self.gap = (self.gap * 7 + now.saturating_sub(before).min(MOST_END)) / 8;
         }
-        self.encoder.push(number, source);
-        self.left_at.push_back(now);
-        while self.left_at.len() > self.encoder.len() {
-            self.left_at.pop_front();
-        }
+        self.encoder.push(now, number, source);
         self.unrepaired += 1;
         self.owed += share(self.loss);
     }
@@ -76,21 +69,24 @@ impl Outgoing {
     /// The receiver needs nothing before this sequence.
     pub fn forget_before(&mut self, sequence: u64) {
         self.encoder.forget_before(sequence);
-        while self.left_at.len() > self.encoder.len() {
-            self.left_at.pop_front();
-        }
+    }
+
+    /// The receiver holds the packet with this sequence. If its source is unknown there, it was sent again,
+    /// and repairs would restore it in vain.
+    pub fn forget(&mut self, sequence: u64) {
+        self.encoder.forget(sequence);
     }
 
     /// When the burst ends, unless something follows.
     fn end_at(&self) -> Option<Duration> {
-        let last = self.left_at.back().filter(|_| self.unrepaired > 0 && covers_end(self.loss))?;
-        Some(*last + (self.gap * END_AFTER).clamp(LEAST_END, MOST_END))
+        let last = self.encoder.last_left_at().filter(|_| self.unrepaired > 0 && covers_end(self.loss))?;
+        Some(last + (self.gap * END_AFTER).clamp(LEAST_END, MOST_END))
     }
 
     /// When a repair is due.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        if self.owed >= 1.0 && !self.left_at.is_empty() { Some(Duration::ZERO) } else { self.end_at() }
+        if self.owed >= 1.0 && !self.encoder.is_empty() { Some(Duration::ZERO) } else { self.end_at() }
     }
 
     /// Whether one is.
@@ -113,7 +109,7 @@ impl Outgoing {
         if self.owed < 1.0 {
             self.unrepaired = 0;
         }
-        let young = self.left_at.iter().rev().take_while(|left| **left + MAX_AGE >= now).count();
+        let young = self.encoder.left_since(now.saturating_sub(MAX_AGE));
         let mut most = young.max(LEAST_SOURCES).min(MAX_SOURCES).min(self.encoder.len());
         let bytes = |most| 1 + Repair::front_bytes(self.encoder.numbers(most)) + self.encoder.longest(most);
         while most > 0 && bytes(most) > room {
@@ -131,7 +127,6 @@ impl Outgoing {
     /// Forgets all sources.
     pub fn clear(&mut self) {
         self.encoder.clear();
-        self.left_at.clear();
         (self.owed, self.unrepaired) = (0.0, 0);
     }
 }

@@ -128,7 +128,7 @@ impl Link {
             ends,
             store_bytes,
             arq: Arq::new(abilities),
-            fec: Fec::new(config.fec && can(RESTORES)),
+            fec: Fec::new(config.fec && sends_again && can(RESTORES)),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),

@@ -21,6 +21,7 @@ mod packing;
 mod pair;
 mod reachability;
 mod relays;
+mod restoring;
 mod sessions;
 mod snoop;
 mod twins;

@@ -84,8 +84,9 @@ impl Decoder {
         if missing == 0 || missing > MAX_UNKNOWN {
             return false;
         }
+        self.newest = numbers.clone().fold(self.newest, u64::max);
         let oldest = self.newest.saturating_sub(KEPT_SPAN);
-        if numbers.clone().any(|number| number < oldest || number > self.newest + MAX_SPAN) {
+        if numbers.clone().any(|number| number < oldest) {
             return false;
         }
         let mut rest = self.spare.pop().unwrap_or_default();

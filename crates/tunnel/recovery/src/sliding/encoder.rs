@@ -3,10 +3,12 @@
 use super::{END, MAX_SPAN, factor};
 use crate::field;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 #[derive(Debug)]
 struct Source {
     number: u64,
+    left_at: Duration,
     bytes: Vec<u8>,
 }
 
@@ -19,8 +21,8 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Keeps a source. Its number is above all before.
-    pub fn push(&mut self, number: u64, source: &[u8]) {
+    /// Keeps a source that leaves at `now`. Its number is above all before.
+    pub fn push(&mut self, now: Duration, number: u64, source: &[u8]) {
         while self.sources.front().is_some_and(|oldest| oldest.number + MAX_SPAN <= number) {
             self.drop_oldest();
         }
@@ -29,7 +31,7 @@ impl Encoder {
         bytes.clear();
         bytes.extend_from_slice(source);
         bytes.push(END);
-        self.sources.push_back(Source { number, bytes });
+        self.sources.push_back(Source { number, left_at: now, bytes });
     }
 
     fn drop_oldest(&mut self) {
@@ -40,6 +42,13 @@ impl Encoder {
     pub fn forget_before(&mut self, number: u64) {
         while self.sources.front().is_some_and(|oldest| oldest.number < number) {
             self.drop_oldest();
+        }
+    }
+
+    /// Forgets one source.
+    pub fn forget(&mut self, number: u64) {
+        if let Ok(at) = self.sources.binary_search_by_key(&number, |source| source.number) {
+            self.spare.extend(self.sources.remove(at).map(|gone| gone.bytes));
         }
     }
 
@@ -59,6 +68,18 @@ impl Encoder {
     #[must_use]
     pub fn newest(&self) -> Option<u64> {
         self.sources.back().map(|newest| newest.number)
+    }
+
+    /// When the newest source left.
+    #[must_use]
+    pub fn last_left_at(&self) -> Option<Duration> {
+        self.sources.back().map(|newest| newest.left_at)
+    }
+
+    /// How many of the newest sources left since then.
+    #[must_use]
+    pub fn left_since(&self, then: Duration) -> usize {
+        self.sources.iter().rev().take_while(|source| source.left_at >= then).count()
     }
 
     /// The numbers of the newest `most` sources, newest first.

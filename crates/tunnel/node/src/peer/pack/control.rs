@@ -109,6 +109,7 @@ impl Peer {
                     match fate {
                         Fate::Held => {
                             reduce.confirm(sequence);
+                            fec.outgoing.iter_mut().for_each(|outgoing| outgoing.forget(sequence));
                             if let Some((member, sharing)) = member.zip(sharing.as_deref_mut()) {
                                 member.confirmed(now, sequence, sharing);
                             }

@@ -353,6 +353,7 @@ impl Peer {
                 let (first, cut) = link.arq.begin_datagram(now, truncated, begins_with_tail);
                 if under.is_some_and(|under| !link.fec.incoming.take_source(now, first, under, plaintext)) {
                     self.counters.restored_twice += 1;
+                    link.arq.arrive(now, first); // it was not lost
                     return;
                 }
                 let unit = Unpacked { first, cut, session, mac, ecn, is_restored: false };

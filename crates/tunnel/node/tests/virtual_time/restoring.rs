@@ -1,0 +1,158 @@
+//! Forward error correction: what the air loses is restored before it would be sent again.
+
+use crate::pair::{GATEWAY, Pair, Road, STATION, repetitive, tcp};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+use re::{Parameters, Policy};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use wire::frame::FrameType;
+
+const SECOND: Duration = Duration::from_secs(1);
+const MS: Duration = Duration::from_millis(1);
+
+/// Runs until both have a session.
+fn start(pair: &mut Pair) {
+    for _ in 0..60 {
+        pair.run(SECOND);
+        let is_up = |at| pair.status(at).peers[0].session_age_seconds.is_some();
+        if is_up(GATEWAY) && is_up(STATION) {
+            return;
+        }
+    }
+    panic!("no session");
+}
+
+fn random(seed: u64, count: usize, bytes: usize) -> Vec<Vec<u8>> {
+    let rng = &mut ChaCha12Rng::seed_from_u64(seed);
+    (0..count).map(|_| (0..bytes).map(|_| rng.random()).collect()).collect()
+}
+
+/// Sends packets to the station at one a millisecond. The packets, and the shares that arrived within so
+/// many milliseconds of the path's delay, and at all.
+fn carry(pair: &mut Pair, payloads: &[Vec<u8>], every: Duration, within: Duration) -> (f64, f64) {
+    let sent: Vec<Vec<u8>> = (1u32..).zip(payloads).map(|(at, payload)| tcp(STATION, at * 2000, payload)).collect();
+    let (mut in_time, mut seen) = (BTreeSet::new(), pair.delivered(STATION).len());
+    let mut left: Vec<Duration> = Vec::new();
+    let deadline = pair.medium.road.delay + within;
+    let total = sent.len() as u32 + (2 * SECOND).as_millis() as u32 / every.as_millis() as u32;
+    for at in 0..total {
+        if let Some(packet) = sent.get(at as usize) {
+            left.push(pair.now());
+            pair.send(GATEWAY, packet);
+        }
+        for _ in 0..every.as_millis() {
+            pair.run(MS);
+            let now = pair.now();
+            for packet in &pair.delivered(STATION)[seen..] {
+                let Some(number) = sent.iter().position(|it| it == packet) else { continue };
+                if now <= left[number] + deadline + MS {
+                    in_time.insert(number);
+                }
+            }
+            seen = pair.delivered(STATION).len();
+        }
+    }
+    let all: BTreeSet<_> = pair.delivered(STATION).iter().collect();
+    let arrived = sent.iter().filter(|packet| all.contains(packet)).count();
+    (in_time.len() as f64 / sent.len() as f64, arrived as f64 / sent.len() as f64)
+}
+
+#[test]
+fn bulk_that_the_air_loses_is_there_long_before_it_could_be_sent_again() {
+    for (loss, least) in [(0.05, 0.99), (0.1, 0.985), (0.2, 0.96)] {
+        let road = Road { loss, delay: 50 * MS, ..Road::default() };
+        let mut pair = Pair::new(11, road, &Parameters::default());
+        start(&mut pair);
+        carry(&mut pair, &random(1, 1000, 1000), MS, 25 * MS); // the loss is known then
+        let before = pair.status(GATEWAY).peers[0].counters;
+        let bytes = pair.medium.sent_bytes[GATEWAY];
+        let (in_time, arrived) = carry(&mut pair, &random(2, 2000, 900), MS, 25 * MS);
+        let counters = pair.status(GATEWAY).peers[0].counters;
+        let repairs = (counters.repairs_sent - before.repairs_sent) as f64 / 2000.0;
+        let bytes = (pair.medium.sent_bytes[GATEWAY] - bytes) as f64 / (2000.0 * 940.0);
+        assert!(in_time >= least, "{loss}: {in_time}");
+        assert!(arrived > 0.997, "{loss}: {arrived}");
+        assert!(repairs <= 2.0 * loss + 0.01, "{loss}: {repairs}");
+        assert!(bytes <= 1.03 + 2.0 * loss, "{loss}: {bytes}");
+    }
+}
+
+#[test]
+fn a_call_is_heard_in_time() {
+    for (loss, least) in [(0.05, 0.997), (0.1, 0.99), (0.2, 0.96)] {
+        let road = Road { loss, delay: 50 * MS, ..Road::default() };
+        let mut pair = Pair::new(12, road, &Parameters::default());
+        start(&mut pair);
+        carry(&mut pair, &random(3, 300, 160), 20 * MS, 30 * MS);
+        let datagrams = pair.status(GATEWAY).peers[0].counters.outer_sent_datagrams;
+        let (in_time, arrived) = carry(&mut pair, &random(4, 1500, 161), 20 * MS, 30 * MS);
+        let datagrams = pair.status(GATEWAY).peers[0].counters.outer_sent_datagrams - datagrams;
+        assert!(in_time >= least, "{loss}: {in_time}");
+        assert!(datagrams < 3300, "{loss}: {datagrams}");
+    }
+}
+
+#[test]
+fn nothing_is_repaired_where_nothing_is_lost() {
+    let mut pair = Pair::new(13, Road { delay: 50 * MS, ..Road::default() }, &Parameters::default());
+    pair.run(SECOND);
+    carry(&mut pair, &random(5, 1000, 1000), MS, 10 * MS);
+    let counters = pair.status(GATEWAY).peers[0].counters;
+    assert!(counters.repairs_sent <= 6, "{counters:?}");
+}
+
+#[test]
+fn a_peer_that_cannot_restore_gets_no_repairs_nor_does_one_under_another_policy() {
+    let road = Road { loss: 0.1, ..Road::default() };
+    let mut pair = Pair::new(14, road, &Parameters { policy: Policy::Acked, ..Parameters::default() });
+    start(&mut pair);
+    carry(&mut pair, &random(6, 500, 1000), MS, 10 * MS);
+    assert_eq!(pair.status(GATEWAY).peers[0].counters.repairs_sent, 0);
+    let mut pair = Pair::new(14, road, &Parameters::default());
+    pair.configs.iter_mut().for_each(|config| config.fec = false);
+    [GATEWAY, STATION].into_iter().for_each(|index| pair.reboot(index));
+    start(&mut pair);
+    carry(&mut pair, &random(7, 500, 1000), MS, 10 * MS);
+    assert_eq!(pair.status(GATEWAY).peers[0].counters.repairs_sent, 0);
+}
+
+#[test]
+fn each_packet_is_delivered_once_on_any_road() {
+    for (loss, reorder, duplicate) in [(0.2, 0.2, 0.0), (0.1, 0.0, 0.1), (0.2, 0.2, 0.1), (0.05, 0.5, 0.0), (0.3, 0.05, 0.3)] {
+        let road = Road { loss, reorder, duplicate, corrupt: 0.01, ..Road::default() };
+        let mut pair = Pair::new(15, road, &Parameters::default());
+        start(&mut pair);
+        let payloads = [random(8, 600, 700), repetitive(3, 600)].concat();
+        let (_, arrived) = carry(&mut pair, &payloads, MS, 10 * MS);
+        let c = pair.status(STATION).peers[0].counters; eprintln!("{loss} {reorder} {duplicate}: restored {} used {} of {} sent {}", c.restored, c.repairs_used, c.repairs_received, pair.status(GATEWAY).peers[0].counters.repairs_sent);
+        let delivered = pair.delivered(STATION);
+        let distinct: BTreeSet<_> = delivered.iter().collect();
+        assert_eq!(delivered.len(), distinct.len(), "{loss} {reorder}: twice");
+        assert!(arrived > 0.99, "{loss} {reorder}: {arrived}");
+        let counters = pair.status(STATION).peers[0].counters;
+        // what is only late needs no repair
+        assert!(reorder > 0.3 || counters.restored > 50, "{counters:?}");
+        assert_eq!((counters.bad_frames, counters.missed_wrong_bytes), (0, 0), "{counters:?}");
+    }
+}
+
+#[test]
+fn a_liar_s_repairs_change_no_packet() {
+    let road = Road { loss: 0.1, ..Road::default() };
+    let mut pair = Pair::new(16, road, &Parameters::default());
+    pair.medium.forges = Some(|from, datagram| {
+        let type_at = wire::unit::SEALED_HEADER_BYTES + wire::frame::SEQUENCE_BYTES;
+        if from == GATEWAY && datagram.get(type_at).is_some_and(|it| it & 0x7f == FrameType::Repair as u8) {
+            datagram[type_at + 40..].iter_mut().for_each(|byte| *byte ^= 0x55);
+        }
+    });
+    start(&mut pair);
+    let payloads = repetitive(4, 1000);
+    carry(&mut pair, &payloads, MS, 10 * MS);
+    let packets: BTreeSet<Vec<u8>> =
+        (1u32..).zip(&payloads).map(|(at, payload)| tcp(STATION, at * 2000, payload)).collect();
+    let counters = pair.status(STATION).peers[0].counters;
+    assert!(counters.repairs_used > 20, "{counters:?}");
+    assert!(pair.delivered(STATION).iter().all(|packet| packets.contains(packet)));
+}
