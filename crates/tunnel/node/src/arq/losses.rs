@@ -24,12 +24,19 @@ pub struct Losses {
     lost: u32,
     /// How many losses beside a long queue are still the air's.
     forgiven: f64,
+    /// The air's share by what arrived, where repairs restore most of it.
+    told: f64,
 }
 
 impl Losses {
     /// The share of packets that the air loses.
     fn air(&self) -> f64 {
-        f64::from(self.lost) / f64::from(self.heard + ASSUMED)
+        (f64::from(self.lost) / f64::from(self.heard + ASSUMED)).max(self.told)
+    }
+
+    /// Says which share of packets the air loses, restored ones among them.
+    pub fn set_air(&mut self, loss: f64) {
+        self.told = loss;
     }
 
     fn hear(&mut self, queue_is_long: bool, is_lost: bool) {

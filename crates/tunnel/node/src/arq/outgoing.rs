@@ -91,6 +91,9 @@ impl Arq {
         let makes_sense = outstanding.receipt(now, receipt, |sequence, fate| fates.push((sequence, fate)));
         *strange_receipts = if makes_sense { 0 } else { *strange_receipts + 1 };
         let queue_is_long = outstanding.queue_is_long();
+        if let Some(sender) = sender {
+            sender.set_air_loss(outstanding.corrected_loss());
+        }
         for (sequence, fate) in fates.drain(..) {
             tell(sequence, fate);
             let Some(sender) = sender else { continue };
@@ -98,7 +101,7 @@ impl Arq {
                 Fate::Held => sender.confirmed(sequence, queue_is_long),
                 Fate::Parked => sender.parked(sequence),
                 Fate::Lost => sender.missing(sequence, queue_is_long),
-                Fate::Doubted => {}
+                Fate::Late | Fate::Doubted => {}
             }
         }
         let Some(srtt) = outstanding.srtt() else { return };

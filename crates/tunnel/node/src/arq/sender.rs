@@ -243,6 +243,11 @@ impl Sender {
         }
     }
 
+    /// Says which share of packets the air loses, restored ones among them.
+    pub fn set_air_loss(&mut self, loss: f64) {
+        self.losses.set_air(loss);
+    }
+
     /// The receiver has the packet and can do nothing with it, though nothing was lost: it is sent again now.
     pub fn wanted(&mut self, sequence: u64) {
         if let Some(at) = self.position(sequence) {

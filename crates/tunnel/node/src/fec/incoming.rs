@@ -8,6 +8,8 @@ use wire::repair::Repair;
 const KEPT_AFTER: Duration = Duration::from_secs(10);
 /// ... and so many of a young link.
 const FIRST_UNITS: u64 = 256;
+/// Repairs are taken to restore losses for so many units after one did.
+const RESTORES_FOR: u32 = 500;
 /// Repairs that a peer may send at once beyond those for its units.
 const REPAIRS_AT_ONCE: u32 = 256;
 
@@ -23,8 +25,8 @@ pub struct Incoming {
     next: u64,
     /// Repairs that may still come: each unit allows one more.
     allowed: u32,
-    /// When a repair last restored something.
-    restored_at: Option<Duration>,
+    /// Units that came since a repair last restored one; `None` if none did.
+    since_restored: Option<u32>,
 }
 
 impl Default for Incoming {
@@ -36,7 +38,7 @@ impl Default for Incoming {
             units: 0,
             next: 0,
             allowed: REPAIRS_AT_ONCE,
-            restored_at: None,
+            since_restored: None,
         }
     }
 }
@@ -52,6 +54,7 @@ impl Incoming {
         frames: &[u8],
     ) -> bool {
         self.units += 1;
+        self.since_restored = self.since_restored.map(|units| units.saturating_add(1));
         self.allowed = (self.allowed + 1).min(REPAIRS_AT_ONCE);
         if counter > self.next {
             self.kept_until = now + KEPT_AFTER; // one was lost
@@ -87,15 +90,15 @@ impl Incoming {
     }
 
     /// The next unit that is restored.
-    pub fn poll_restored(&mut self, now: Duration) -> Option<Restored> {
+    pub fn poll_restored(&mut self) -> Option<Restored> {
         let restored = self.decoder.poll_restored()?;
-        self.restored_at = Some(now);
+        self.since_restored = Some(0);
         Some(restored)
     }
 
     /// Whether repairs have restored something lately.
     #[must_use]
-    pub fn restores(&self, now: Duration) -> bool {
-        self.restored_at.is_some_and(|at| now < at + KEPT_AFTER)
+    pub fn restores(&self) -> bool {
+        self.since_restored.is_some_and(|units| units < RESTORES_FOR)
     }
 }

@@ -40,6 +40,9 @@ const REORDERING_SHARE: u32 = 4;
 const MOST_LOSS_TO_CUT: f64 = 0.005;
 /// The longest that a packet waits behind a gap.
 const MAX_PATIENCE: Duration = Duration::from_millis(300);
+/// Where repairs restore what the air loses, a packet waits behind a gap for at least this time, and at most.
+const LEAST_CORRECTION: Duration = Duration::from_millis(12);
+const MOST_CORRECTION: Duration = Duration::from_millis(40);
 /// The share of the whole path's round trip for which a datagram waits to be filled at most: with eight or
 /// more of them under way, the next bunch comes within it.
 const FILLING_SHARE: u32 = 8;
@@ -190,6 +193,9 @@ impl Link {
             return Duration::ZERO;
         };
         let in_time = (path / REORDERING_SHARE).min(MAX_PATIENCE);
+        if self.fec.incoming.restores() {
+            return in_time.clamp(LEAST_CORRECTION, MOST_CORRECTION);
+        }
         if repair <= in_time { in_time } else { Duration::ZERO }
     }
 

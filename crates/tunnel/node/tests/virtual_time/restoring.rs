@@ -156,3 +156,89 @@ fn a_liar_s_repairs_change_no_packet() {
     assert!(counters.repairs_used > 20, "{counters:?}");
     assert!(pair.delivered(STATION).iter().all(|packet| packets.contains(packet)));
 }
+
+/// How long after it left each packet of a burst arrived, in milliseconds; `None`: it did not.
+fn delays(pair: &mut Pair, bursts: usize, burst: usize, every: Duration) -> Vec<Option<u128>> {
+    let payloads = random(9, bursts * burst, 1370);
+    let mut sent: Vec<(Vec<u8>, Duration, Option<u128>)> = Vec::new();
+    let mut seen = pair.delivered(STATION).len();
+    for round in 0..bursts + 20 {
+        if round < bursts {
+            for at in round * burst..(round + 1) * burst {
+                let packet = tcp(STATION, at as u32 * 2000, &payloads[at]);
+                pair.send(GATEWAY, &packet);
+                let now = pair.now();
+                sent.push((packet, now, None));
+            }
+        }
+        for _ in 0..every.as_millis() {
+            pair.run(MS);
+            let now = pair.now();
+            for packet in &pair.delivered(STATION)[seen..] {
+                if let Some(it) = sent.iter_mut().find(|it| &it.0 == packet) {
+                    it.2.get_or_insert((now - it.1).as_millis());
+                }
+            }
+            seen = pair.delivered(STATION).len();
+        }
+    }
+    sent.into_iter().map(|it| it.2).collect()
+}
+
+#[test]
+fn a_burst_s_losses_are_there_within_a_little_more_than_two_round_trips() {
+    let road = Road { loss: 0.1, delay: 50 * MS, ..Road::default() };
+    let mut pair = Pair::new(17, road, &Parameters::default());
+    start(&mut pair);
+    let delays = delays(&mut pair, 40, 10, 100 * MS);
+    let late: Vec<(usize, &Option<u128>)> = delays.iter().enumerate().filter(|(_, it)| it.is_none_or(|it| it > 80)).collect();
+    eprintln!("{late:?}");
+    assert!(delays.iter().all(|it| it.is_some_and(|it| it < 400)));
+}
+
+#[test]
+fn what_its_sender_sends_again_arrives() {
+    let mut worst = Duration::ZERO;
+    for seed in 0..60 {
+        let road = Road { loss: 0.1, delay: [10, 50][seed as usize % 2] * MS, ..Road::default() };
+        let mut pair = Pair::new(100 + seed, road, &Parameters::default());
+        start(&mut pair);
+        let began = pair.now();
+        let packets: Vec<Vec<u8>> =
+            (1u32..).zip(random(seed, 600, 1370)).map(|(at, payload)| tcp(STATION, at * 2000, &payload)).collect();
+        // an acknowledgment for every other packet, and what is missing behind others again, as TCP does
+        let (mut next, mut window, mut seen) = (0, 10.0f64, BTreeSet::new());
+        let mut again: Vec<(Duration, Duration)> = vec![(Duration::ZERO, 30 * MS); packets.len()];
+        while seen.len() < packets.len() && pair.now() < began + 40 * SECOND {
+            let in_flight = next - seen.len();
+            if next < packets.len() && (in_flight as f64) < window {
+                pair.send(GATEWAY, &packets[next]);
+                again[next].0 = pair.now() + 2 * road.delay + 25 * MS;
+                next += 1;
+            }
+            pair.run(MS / 2);
+            for packet in pair.delivered(STATION).to_vec() {
+                if let Ok(at) = packets.binary_search_by_key(&&packet[24..28], |it| &it[24..28])
+                    && seen.insert(at)
+                {
+                    window += 0.5;
+                    if at % 2 == 0 { pair.send(STATION, &tcp(GATEWAY, at as u32, b"")); }
+                }
+            }
+            let newest = seen.last().copied().unwrap_or(0);
+            for at in 0..next {
+                let now = pair.now();
+                if !seen.contains(&at) && at + 3 <= newest && now > again[at].0 {
+                    pair.send(GATEWAY, &packets[at]);
+                    again[at] = (now + again[at].1 * 4, again[at].1 * 2);
+                    if again[at].1 > 800 * MS {
+                        eprintln!("seed {seed}: {at} of {next} at {:?}", now - began);
+                    }
+                }
+            }
+        }
+        worst = worst.max(pair.now() - began);
+    }
+    eprintln!("worst {worst:?}");
+    assert!(worst < 4 * SECOND);
+}

@@ -21,9 +21,8 @@ const REORDERING_SHARE: u32 = 2;
 
 /// Where repairs restore most losses, a sequence is lost when the receiver has got so many newer ones ...
 const CORRECTION_MARGIN: u64 = 48;
-/// ... or after at least this time, and at most.
-const CORRECTED_AFTER: Duration = Duration::from_millis(12);
-const MOST_CORRECTED_AFTER: Duration = Duration::from_millis(60);
+/// ... or when the newest one left so much later.
+const CORRECTED_AFTER: Duration = Duration::from_millis(40);
 /// Sequences over which the air's loss is taken, at most.
 const AIR_SPAN: u64 = 1000;
 /// So many sequences that came are assumed at first.
@@ -36,6 +35,8 @@ pub enum Fate {
     Held,
     /// It arrived and waits for what it refers to.
     Parked,
+    /// The receiver does not have it yet, and repairs may still restore it. Until then nothing refers to it.
+    Late,
     /// The receiver does not: newer ones arrived, or it arrived itself and could not be restored.
     Lost,
     /// It refers to a packet that was given up. No receipt says so.
@@ -135,6 +136,12 @@ impl Outstanding {
         lost as f64 / (self.air_sent + ASSUMED) as f64
     }
 
+    /// The same where repairs restore most of it, so that fates do not show it; else 0.
+    #[must_use]
+    pub fn corrected_loss(&self) -> f64 {
+        if self.is_corrected { self.air_loss() } else { 0.0 }
+    }
+
     /// Says whether repairs restore most of what is lost.
     pub fn set_corrected(&mut self, is_corrected: bool) {
         self.is_corrected = is_corrected;
@@ -159,24 +166,25 @@ impl Outstanding {
             self.measure(now, newest, first, receipt);
         }
         let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
-        let (overtaken, margin) = match self.is_corrected {
-            false => (REORDERING_MARGIN, margin),
-            true => (CORRECTION_MARGIN, margin.map(|margin| margin.clamp(CORRECTED_AFTER, MOST_CORRECTED_AFTER))),
-        };
+        let is_corrected = self.is_corrected;
         for (back, state) in receipt.runs().flat_map(|(run, state)| run.map(move |back| (back, state))) {
             let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
                 break;
             };
             let Sent { at, fate: known, again } = &mut self.sent[(sequence - first) as usize];
             makes_sense &= !(is_newest && state == State::Missing && *known == Some(Fate::Held));
-            let overtaken_long_ago =
-                || newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
+            let left_before = |margin: Duration| newest_left.is_some_and(|newest| newest > *at + margin);
+            let overtaken_long_ago = || margin.is_some_and(left_before);
+            let is_beyond_repairs = || back >= CORRECTION_MARGIN || left_before(CORRECTED_AFTER);
             let told = match state {
                 State::Held => Fate::Held,
                 State::Parked => Fate::Parked,
                 // the newest one did arrive: it could not be restored, and nothing need be waited for
-                State::Missing if !*again && (back == 0 || back >= overtaken) => Fate::Lost,
-                State::Missing if overtaken_long_ago() => Fate::Lost,
+                State::Missing
+                    if !*again && (back == 0 || back >= REORDERING_MARGIN) || overtaken_long_ago() =>
+                {
+                    if is_corrected && back > 0 && !is_beyond_repairs() { Fate::Late } else { Fate::Lost }
+                }
                 State::Missing | State::Untold => continue,
             };
             // a held sequence stays held for this account; a sequence taken for lost may still arrive

@@ -116,7 +116,7 @@ impl Peer {
                             self.path.held(now, sequence);
                         }
                         Fate::Parked => {}
-                        Fate::Lost | Fate::Doubted => reduce.report_lost(sequence),
+                        Fate::Late | Fate::Lost | Fate::Doubted => reduce.report_lost(sequence),
                     }
                 });
                 if arq.is_at_odds() {

@@ -60,7 +60,7 @@ impl Peer {
     ) {
         loop {
             let Some(link) = &mut self.link else { return };
-            let Some(Restored { number: first, bytes }) = link.fec.incoming.poll_restored(now) else { return };
+            let Some(Restored { number: first, bytes }) = link.fec.incoming.poll_restored() else { return };
             self.counters.restored += 1;
             let begins_with_tail = fragments::begins_with_tail(&bytes);
             link.arq.begin_restored(now, first);
