@@ -53,9 +53,8 @@ impl<'a> Repair<'a> {
     /// The numbers of the sources, newest first, if the newest has this number.
     pub fn numbers(&self, newest: u64) -> impl Iterator<Item = u64> + Clone + use<'a> {
         let bitmap = self.bitmap;
-        let is_source = move |back: &u64| {
-            bitmap.is_none_or(|bitmap| bitmap[(*back / 8) as usize] >> (back % 8) & 1 == 1)
-        };
+        let is_source =
+            move |back: &u64| bitmap.is_none_or(|bitmap| bitmap[(*back / 8) as usize] >> (back % 8) & 1 == 1);
         (0..self.span).filter(is_source).map_while(move |back| newest.checked_sub(back))
     }
 

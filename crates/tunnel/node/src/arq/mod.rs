@@ -41,6 +41,8 @@ pub struct Arq {
     replies: VecDeque<u64>,
     /// Receipts in a row that make no sense.
     strange_receipts: u32,
+    /// Sequences that repairs may still restore, and when they will not any more.
+    late: VecDeque<(u64, Duration)>,
     /// The fates in a receipt, during its processing; kept to allocate once.
     fates: Vec<(u64, Fate)>,
     /// Sequences that arrived.
@@ -64,6 +66,7 @@ impl Arq {
             sender: sends_again.then(Sender::default),
             replies: VecDeque::new(),
             strange_receipts: 0,
+            late: VecDeque::new(),
             fates: Vec::new(),
             received: Received::new(recovers),
             nack: (answers || recovers).then(|| Nack::new(answers)),
@@ -88,6 +91,12 @@ impl Arq {
     #[must_use]
     pub fn air_loss(&self) -> f64 {
         self.outstanding.air_loss()
+    }
+
+    /// The number of sequences of whose fate that is the share.
+    #[must_use]
+    pub fn air_units(&self) -> u64 {
+        self.outstanding.air_units()
     }
 
     /// How long to wait before something is asked for again.

@@ -86,7 +86,7 @@ impl Arq {
 
     /// Takes a receipt, and tells each fate that is new.
     pub fn take_receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut tell: impl FnMut(u64, Fate)) {
-        let Arq { outstanding, sender, nack, fates, strange_receipts, .. } = self;
+        let Arq { outstanding, sender, nack, fates, late, strange_receipts, .. } = self;
         let Some(newest) = outstanding.newest_of(receipt) else { return };
         let makes_sense = outstanding.receipt(now, receipt, |sequence, fate| fates.push((sequence, fate)));
         *strange_receipts = if makes_sense { 0 } else { *strange_receipts + 1 };
@@ -101,7 +101,8 @@ impl Arq {
                 Fate::Held => sender.confirmed(sequence, queue_is_long),
                 Fate::Parked => sender.parked(sequence),
                 Fate::Lost => sender.missing(sequence, queue_is_long),
-                Fate::Late | Fate::Doubted => {}
+                Fate::Late => late.extend(outstanding.corrected_after().map(|after| (sequence, now + after))),
+                Fate::Doubted => {}
             }
         }
         let Some(srtt) = outstanding.srtt() else { return };
@@ -168,8 +169,24 @@ impl Arq {
         }
     }
 
+    /// Takes what repairs did not restore in time for lost.
+    fn give_up_late(&mut self, now: Duration) {
+        let Arq { outstanding, sender, late, .. } = self;
+        while let Some((sequence, _)) = late.pop_front_if(|(_, until)| *until <= now) {
+            if outstanding.give_up_late(sequence)
+                && let Some(sender) = sender
+            {
+                sender.missing(sequence, outstanding.queue_is_long());
+            }
+        }
+        sender.iter_mut().for_each(Sender::schedule);
+    }
+
     /// Sends the newest packet again after a silence, and tells of packets that depend on one given up.
     pub fn probe(&mut self, now: Duration, doubted: impl FnMut(u64)) {
+        if self.late.front().is_some_and(|(_, until)| *until <= now) {
+            self.give_up_late(now);
+        }
         if let (Some(sender), Some(srtt)) = (&mut self.sender, self.outstanding.srtt()) {
             sender.probe(now, srtt);
             sender.take_doubted(doubted);
@@ -179,7 +196,8 @@ impl Arq {
     /// When [`Arq::probe`] has something to do.
     #[must_use]
     pub fn probe_at(&self) -> Option<Duration> {
-        self.sender.as_ref()?.timeout()
+        let late = self.late.front().map(|(_, until)| *until);
+        late.into_iter().chain(self.sender.as_ref()?.timeout()).min()
     }
 
     /// The receiver has lost its store: nothing that was sent is kept any more.

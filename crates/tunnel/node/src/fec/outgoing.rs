@@ -1,6 +1,6 @@
 //! The sending side: sources that left, and when a repair is due.
 
-use super::redundancy::{covers_end, share};
+use super::redundancy::{covers_end, for_burst, share};
 use recovery::sliding::Encoder;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
@@ -14,11 +14,20 @@ const MOST_END: Duration = Duration::from_millis(6);
 /// Older sources are left to ARQ, but for the newest few.
 const MAX_AGE: Duration = Duration::from_millis(120);
 const LEAST_SOURCES: usize = 8;
+/// A burst of so few sources is sparse traffic, whose repairs hardly count.
+const SPARSE: usize = 3;
+/// Repairs beyond the share, for each source, and at once.
+const SPARE: f64 = 0.01;
+const MOST_SPARE: f64 = 32.0;
+/// Repairs while nothing is known of the air, and the loss that is assumed for them.
+const FIRST_SPARE: f64 = 6.0;
+const ASSUMED_LOSS: f64 = 0.05;
+/// Units after which the loss of the air is known.
+const KNOWN_UNITS: u64 = 200;
 /// The most sources in a repair.
 const MAX_SOURCES: usize = 128;
 
 /// Sources that left, and repairs that are due.
-#[derive(Default)]
 pub struct Outgoing {
     encoder: Encoder,
     /// The session under which all of them left, by our id.
@@ -29,23 +38,48 @@ pub struct Outgoing {
     owed: f64,
     /// Sources since the last repair.
     unrepaired: usize,
+    /// Sources of the burst, and repairs for them.
+    burst: (usize, usize),
+    /// Repairs that may leave beyond the share.
+    spare: f64,
+    /// Whether enough is known of the air.
+    is_known: bool,
     /// The usual time between sources.
     gap: Duration,
 }
 
+impl Default for Outgoing {
+    fn default() -> Self {
+        Outgoing {
+            encoder: Encoder::default(),
+            session: 0,
+            loss: ASSUMED_LOSS,
+            owed: 0.0,
+            unrepaired: 0,
+            burst: (0, 0),
+            spare: FIRST_SPARE,
+            is_known: false,
+            gap: Duration::ZERO,
+        }
+    }
+}
+
 impl Outgoing {
-    /// Says what share of units the air loses.
-    pub fn set_loss(&mut self, loss: f64) {
-        self.loss = loss;
-        if !self.is_on() && self.unrepaired > 0 {
+    /// Says what share of the air's units was lost, of so many.
+    pub fn set_loss(&mut self, loss: f64, units: u64) {
+        self.is_known |= units >= KNOWN_UNITS || share(loss) > 0.0;
+        if self.is_known {
+            self.loss = loss;
+        }
+        if !self.is_on() && !self.encoder.is_empty() {
             self.clear();
         }
     }
 
-    /// Whether repairs leave.
+    /// Whether repairs leave: for the first units, of whose losses nothing is known, a few do.
     #[must_use]
     pub fn is_on(&self) -> bool {
-        share(self.loss) > 0.0
+        if self.is_known { share(self.loss) > 0.0 } else { self.spare >= 1.0 }
     }
 
     /// A unit left with these frames under this number.
@@ -63,7 +97,11 @@ impl Outgoing {
         }
         self.encoder.push(now, number, source);
         self.unrepaired += 1;
-        self.owed += share(self.loss);
+        self.burst.0 += 1;
+        if self.is_known {
+            self.owed += share(self.loss);
+            self.spare = (self.spare + SPARE).min(MOST_SPARE);
+        }
     }
 
     /// The receiver needs nothing before this sequence.
@@ -81,6 +119,10 @@ impl Outgoing {
     fn end_at(&self) -> Option<Duration> {
         let last = self.encoder.last_left_at().filter(|_| self.unrepaired > 0 && covers_end(self.loss))?;
         Some(last + (self.gap * END_AFTER).clamp(LEAST_END, MOST_END))
+    }
+
+    fn has_ended(&self, now: Duration) -> bool {
+        self.end_at().is_some_and(|at| at <= now)
     }
 
     /// When a repair is due.
@@ -105,9 +147,15 @@ impl Outgoing {
     /// Writes the repair that is due as a last frame of at most `room` bytes; `key`: the counter of its unit.
     /// Whether there was room.
     pub fn write(&mut self, now: Duration, key: u64, room: usize, out: &mut Vec<u8>) -> bool {
-        self.owed = (self.owed - 1.0).max(0.0);
-        if self.owed < 1.0 {
-            self.unrepaired = 0;
+        self.burst.1 += 1;
+        if self.owed >= 1.0 {
+            self.owed -= 1.0;
+        } else if self.burst.0 > SPARSE || !self.is_known {
+            self.spare -= 1.0;
+        }
+        let missing = for_burst(self.loss, self.burst.0) - self.burst.1 as f64;
+        if self.has_ended(now) && (missing < 1.0 || self.spare < 1.0) {
+            (self.unrepaired, self.burst, self.owed) = (0, (0, 0), self.owed.min(0.0));
         }
         let young = self.encoder.left_since(now.saturating_sub(MAX_AGE));
         let mut most = young.max(LEAST_SOURCES).min(MAX_SOURCES).min(self.encoder.len());
@@ -127,6 +175,6 @@ impl Outgoing {
     /// Forgets all sources.
     pub fn clear(&mut self) {
         self.encoder.clear();
-        (self.owed, self.unrepaired) = (0.0, 0);
+        (self.owed, self.unrepaired, self.burst) = (0.0, 0, (0, 0));
     }
 }

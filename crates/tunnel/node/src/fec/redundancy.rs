@@ -26,3 +26,11 @@ pub fn share(loss: f64) -> f64 {
 pub fn covers_end(loss: f64) -> bool {
     loss >= LEAST_LOSS_AT_END
 }
+
+/// Repairs for a burst of so many sources that restore nearly all of what it loses: the expected losses, and
+/// one and a half standard deviations.
+#[must_use]
+pub fn for_burst(loss: f64, sources: usize) -> f64 {
+    let expected = sources as f64 * loss;
+    expected / (1.0 - loss).max(0.1) + 1.5 * expected.sqrt() + 0.5
+}

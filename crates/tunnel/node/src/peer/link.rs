@@ -26,11 +26,11 @@ use crate::snoop::TcpRepair;
 use re::{Form, Parameters, Policy};
 use recovery::Settings;
 use std::time::Duration;
-use wire::repair::AROUND_SOURCE;
 use wire::hello::{
     ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
     NOTIFIES, RECOVERS, RESTORES, SEPARATES, UNCODES, UNCODES_ROWS,
 };
+use wire::repair::AROUND_SOURCE;
 
 /// The share of the whole path's round trip within which end hosts take what comes late for reordered and not
 /// for lost (RACK, RFC 8985, section 6.2).

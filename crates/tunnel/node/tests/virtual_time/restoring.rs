@@ -31,7 +31,8 @@ fn random(seed: u64, count: usize, bytes: usize) -> Vec<Vec<u8>> {
 /// Sends packets to the station at one a millisecond. The packets, and the shares that arrived within so
 /// many milliseconds of the path's delay, and at all.
 fn carry(pair: &mut Pair, payloads: &[Vec<u8>], every: Duration, within: Duration) -> (f64, f64) {
-    let sent: Vec<Vec<u8>> = (1u32..).zip(payloads).map(|(at, payload)| tcp(STATION, at * 2000, payload)).collect();
+    let sent: Vec<Vec<u8>> =
+        (1u32..).zip(payloads).map(|(at, payload)| tcp(STATION, at * 2000, payload)).collect();
     let (mut in_time, mut seen) = (BTreeSet::new(), pair.delivered(STATION).len());
     let mut left: Vec<Duration> = Vec::new();
     let deadline = pair.medium.road.delay + within;
@@ -119,13 +120,22 @@ fn a_peer_that_cannot_restore_gets_no_repairs_nor_does_one_under_another_policy(
 
 #[test]
 fn each_packet_is_delivered_once_on_any_road() {
-    for (loss, reorder, duplicate) in [(0.2, 0.2, 0.0), (0.1, 0.0, 0.1), (0.2, 0.2, 0.1), (0.05, 0.5, 0.0), (0.3, 0.05, 0.3)] {
+    for (loss, reorder, duplicate) in
+        [(0.2, 0.2, 0.0), (0.1, 0.0, 0.1), (0.2, 0.2, 0.1), (0.05, 0.5, 0.0), (0.3, 0.05, 0.3)]
+    {
         let road = Road { loss, reorder, duplicate, corrupt: 0.01, ..Road::default() };
         let mut pair = Pair::new(15, road, &Parameters::default());
         start(&mut pair);
         let payloads = [random(8, 600, 700), repetitive(3, 600)].concat();
         let (_, arrived) = carry(&mut pair, &payloads, MS, 10 * MS);
-        let c = pair.status(STATION).peers[0].counters; eprintln!("{loss} {reorder} {duplicate}: restored {} used {} of {} sent {}", c.restored, c.repairs_used, c.repairs_received, pair.status(GATEWAY).peers[0].counters.repairs_sent);
+        let c = pair.status(STATION).peers[0].counters;
+        eprintln!(
+            "{loss} {reorder} {duplicate}: restored {} used {} of {} sent {}",
+            c.restored,
+            c.repairs_used,
+            c.repairs_received,
+            pair.status(GATEWAY).peers[0].counters.repairs_sent
+        );
         let delivered = pair.delivered(STATION);
         let distinct: BTreeSet<_> = delivered.iter().collect();
         assert_eq!(delivered.len(), distinct.len(), "{loss} {reorder}: twice");
@@ -191,7 +201,8 @@ fn a_burst_s_losses_are_there_within_a_little_more_than_two_round_trips() {
     let mut pair = Pair::new(17, road, &Parameters::default());
     start(&mut pair);
     let delays = delays(&mut pair, 40, 10, 100 * MS);
-    let late: Vec<(usize, &Option<u128>)> = delays.iter().enumerate().filter(|(_, it)| it.is_none_or(|it| it > 80)).collect();
+    let late: Vec<(usize, &Option<u128>)> =
+        delays.iter().enumerate().filter(|(_, it)| it.is_none_or(|it| it > 80)).collect();
     eprintln!("{late:?}");
     assert!(delays.iter().all(|it| it.is_some_and(|it| it < 400)));
 }
@@ -204,8 +215,10 @@ fn what_its_sender_sends_again_arrives() {
         let mut pair = Pair::new(100 + seed, road, &Parameters::default());
         start(&mut pair);
         let began = pair.now();
-        let packets: Vec<Vec<u8>> =
-            (1u32..).zip(random(seed, 600, 1370)).map(|(at, payload)| tcp(STATION, at * 2000, &payload)).collect();
+        let packets: Vec<Vec<u8>> = (1u32..)
+            .zip(random(seed, 600, 1370))
+            .map(|(at, payload)| tcp(STATION, at * 2000, &payload))
+            .collect();
         // an acknowledgment for every other packet, and what is missing behind others again, as TCP does
         let (mut next, mut window, mut seen) = (0, 10.0f64, BTreeSet::new());
         let mut again: Vec<(Duration, Duration)> = vec![(Duration::ZERO, 30 * MS); packets.len()];
@@ -222,7 +235,9 @@ fn what_its_sender_sends_again_arrives() {
                     && seen.insert(at)
                 {
                     window += 0.5;
-                    if at % 2 == 0 { pair.send(STATION, &tcp(GATEWAY, at as u32, b"")); }
+                    if at % 2 == 0 {
+                        pair.send(STATION, &tcp(GATEWAY, at as u32, b""));
+                    }
                 }
             }
             let newest = seen.last().copied().unwrap_or(0);

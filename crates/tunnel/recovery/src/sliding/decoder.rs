@@ -73,12 +73,7 @@ impl Decoder {
 
     /// Takes a repair of the sources with these numbers. Whether it says something new: not if all of them
     /// are here, and not if too many are missing.
-    pub fn take_repair(
-        &mut self,
-        key: u64,
-        numbers: impl Iterator<Item = u64> + Clone,
-        sum: &[u8],
-    ) -> bool {
+    pub fn take_repair(&mut self, key: u64, numbers: impl Iterator<Item = u64> + Clone, sum: &[u8]) -> bool {
         let is_known = |number: u64| self.source(number).is_some();
         let missing = numbers.clone().filter(|&number| !is_known(number)).take(MAX_UNKNOWN + 1).count();
         if missing == 0 || missing > MAX_UNKNOWN {

@@ -19,10 +19,9 @@ const REORDERING_MARGIN: u64 = 3;
 /// until then a retransmission may refer to the very packet that was lost.
 const REORDERING_SHARE: u32 = 2;
 
-/// Where repairs restore most losses, a sequence is lost when the receiver has got so many newer ones ...
-const CORRECTION_MARGIN: u64 = 48;
-/// ... or when the newest one left so much later.
-const CORRECTED_AFTER: Duration = Duration::from_millis(40);
+/// Where repairs restore most losses, a sequence is lost a round trip after it left, and this time. By then
+/// repairs have come, and word of them.
+const CORRECTED_AFTER: Duration = Duration::from_millis(20);
 /// Sequences over which the air's loss is taken, at most.
 const AIR_SPAN: u64 = 1000;
 /// So many sequences that came are assumed at first.
@@ -136,10 +135,33 @@ impl Outstanding {
         lost as f64 / (self.air_sent + ASSUMED) as f64
     }
 
+    /// The number of sequences of whose fate that is the share.
+    #[must_use]
+    pub fn air_units(&self) -> u64 {
+        self.air_sent
+    }
+
     /// The same where repairs restore most of it, so that fates do not show it; else 0.
     #[must_use]
     pub fn corrected_loss(&self) -> f64 {
         if self.is_corrected { self.air_loss() } else { 0.0 }
+    }
+
+    /// How long after a sequence left repairs may still restore it; `None` if there are none.
+    #[must_use]
+    pub fn corrected_after(&self) -> Option<Duration> {
+        self.delay.srtt().filter(|_| self.is_corrected).map(|srtt| srtt + CORRECTED_AFTER)
+    }
+
+    /// Takes a late sequence for lost. Whether it was late.
+    pub fn give_up_late(&mut self, sequence: u64) -> bool {
+        let first = self.next - self.sent.len() as u64;
+        let sent = sequence.checked_sub(first).and_then(|index| self.sent.get_mut(index as usize));
+        sent.is_some_and(|sent| {
+            let is_late = sent.fate == Some(Fate::Late);
+            sent.fate = if is_late { Some(Fate::Lost) } else { sent.fate };
+            is_late
+        })
     }
 
     /// Says whether repairs restore most of what is lost.
@@ -166,16 +188,16 @@ impl Outstanding {
             self.measure(now, newest, first, receipt);
         }
         let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
-        let is_corrected = self.is_corrected;
+        let corrected_after = self.corrected_after();
         for (back, state) in receipt.runs().flat_map(|(run, state)| run.map(move |back| (back, state))) {
             let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
                 break;
             };
             let Sent { at, fate: known, again } = &mut self.sent[(sequence - first) as usize];
             makes_sense &= !(is_newest && state == State::Missing && *known == Some(Fate::Held));
-            let left_before = |margin: Duration| newest_left.is_some_and(|newest| newest > *at + margin);
-            let overtaken_long_ago = || margin.is_some_and(left_before);
-            let is_beyond_repairs = || back >= CORRECTION_MARGIN || left_before(CORRECTED_AFTER);
+            let overtaken_long_ago =
+                || newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
+            let is_beyond_repairs = || corrected_after.is_none_or(|after| now >= *at + after);
             let told = match state {
                 State::Held => Fate::Held,
                 State::Parked => Fate::Parked,
@@ -183,7 +205,7 @@ impl Outstanding {
                 State::Missing
                     if !*again && (back == 0 || back >= REORDERING_MARGIN) || overtaken_long_ago() =>
                 {
-                    if is_corrected && back > 0 && !is_beyond_repairs() { Fate::Late } else { Fate::Lost }
+                    if back > 0 && !is_beyond_repairs() { Fate::Late } else { Fate::Lost }
                 }
                 State::Missing | State::Untold => continue,
             };

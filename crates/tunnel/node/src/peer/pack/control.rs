@@ -97,7 +97,7 @@ impl Peer {
                 }
                 if let Some(outgoing) = &mut fec.outgoing {
                     arq.settled_by(&receipt).into_iter().for_each(|settled| outgoing.forget_before(settled));
-                    outgoing.set_loss(arq.air_loss());
+                    outgoing.set_loss(arq.air_loss(), arq.air_units());
                     arq.set_corrected(outgoing.is_on());
                 }
                 let mut sharing = ctx.sharing.as_mut();

@@ -392,7 +392,9 @@ impl Peer {
                     link.arq.arrive(now, sequence);
                 }
             }
-            if is_restored && frame_type.is_some_and(|it| it.class() == Class::Control && it != FrameType::Tail) {
+            if is_restored
+                && frame_type.is_some_and(|it| it.class() == Class::Control && it != FrameType::Tail)
+            {
                 continue; // what it says is old
             }
             let shape = frame_type.and_then(Shape::of);
@@ -430,7 +432,11 @@ impl Peer {
         }
         if next == first {
             if let Some(link) = &mut self.link {
-                if is_restored { link.arq.restore(now, first) } else { link.arq.arrive(now, first) }
+                if is_restored {
+                    link.arq.restore(now, first)
+                } else {
+                    link.arq.arrive(now, first)
+                }
                 if all_understood {
                     link.arq.hold(first);
                 }

@@ -12,7 +12,6 @@ use std::time::Duration;
 use wire::frame::{self, FrameType, SEQUENCE_BYTES};
 use wire::inner::Inner;
 use wire::number::{from_u24, to_u24};
-use wire::unit::TAG_BYTES;
 
 /// Bytes around a reply's packet in a frame that says its length.
 const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
@@ -20,7 +19,7 @@ const AROUND_REPLY: usize = 1 + 5 + SEQUENCE_BYTES;
 impl Peer {
     /// Sends again what was asked for, as far as there is room. Whether that filled the datagram to its end.
     pub(super) fn write_replies(&mut self, builder: &mut PacketBuilder<'_>, out: &mut Vec<u8>) -> bool {
-        let limit = builder.limit;
+        let (limit, path_bytes) = (builder.limit, self.path.limit());
         let Some(link) = &mut self.link else { return false };
         while let Some(wanted) = link.arq.next_reply() {
             let Some(original) = link.reduce.original(wanted) else {
@@ -28,7 +27,7 @@ impl Peer {
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + original.len() <= limit;
-            if original.len() + AROUND_PACKET + builder.lane_bytes > limit + TAG_BYTES {
+            if original.len() + AROUND_PACKET + builder.lane_bytes > path_bytes {
                 link.arq.finish_reply(); // the path has become too narrow for it
                 continue;
             }
@@ -59,7 +58,7 @@ impl Peer {
         builder: &mut PacketBuilder<'_>,
         out: &mut Vec<u8>,
     ) -> bool {
-        let limit = builder.limit;
+        let (limit, path_bytes) = (builder.limit, self.path.limit());
         let Some(Link { arq, reduce, roles, .. }) = &mut self.link else { return false };
         self.counters.dropped_old += arq.take_dropped_old();
         while let Some(again) = arq.next_retransmission(now) {
@@ -72,7 +71,7 @@ impl Peer {
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
-            if body.len() + AROUND_PACKET + builder.lane_bytes > limit + TAG_BYTES {
+            if body.len() + AROUND_PACKET + builder.lane_bytes > path_bytes {
                 arq.skip_retransmission(); // the path has become too narrow for it: as good as lost
                 continue;
             }
