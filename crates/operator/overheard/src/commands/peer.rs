@@ -39,7 +39,7 @@ enum Action {
         #[arg(long)]
         write: bool,
         #[command(flatten)]
-        which: Which,
+        which: WhichOne,
     },
     /// Remove a peer from a running node: its session ends at once, and the sessions of all others stay
     Remove {
@@ -49,7 +49,7 @@ enum Action {
         #[arg(long)]
         write: bool,
         #[command(flatten)]
-        which: Which,
+        which: WhichOne,
     },
     /// Revoke the key of a peer: its sessions end at once, and the node refuses its handshakes, also after
     /// a restart
@@ -93,6 +93,15 @@ impl NewPeerArgs {
             keepalive_seconds: self.keepalive_seconds,
         })
     }
+}
+
+#[derive(clap::Args)]
+struct WhichOne {
+    /// The configuration of the node; without it, the local node
+    config: Option<PathBuf>,
+    /// The node's status socket
+    #[arg(long, conflicts_with = "config")]
+    socket: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]

@@ -1,6 +1,6 @@
 //! `overheard peer add` and `remove`.
 
-use super::Which;
+use super::WhichOne;
 use anyhow::Context;
 use console::say;
 use daemon::config::{Change, Mistake};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Changes the peers of one running node. `writes`: also in its configuration.
-pub fn make(wanted: &Change, which: &Which, writes: bool) -> anyhow::Result<()> {
+pub fn make(wanted: &Change, which: &WhichOne, writes: bool) -> anyhow::Result<()> {
     let socket = only_node(which.config.as_deref(), which.socket.as_deref())?;
     let report = ask(&socket)?;
     // Before anything changes, it is clear what the file will have.
@@ -35,7 +35,7 @@ pub fn make(wanted: &Change, which: &Which, writes: bool) -> anyhow::Result<()> 
 }
 
 /// The configuration of a node, and its text after a change.
-fn changed_file(wanted: &Change, which: &Which, report: &Report) -> anyhow::Result<(PathBuf, String)> {
+fn changed_file(wanted: &Change, which: &WhichOne, report: &Report) -> anyhow::Result<(PathBuf, String)> {
     let named = which.config.as_ref().unwrap_or(&report.about.config);
     if which.config.is_none() && named.is_relative() {
         let what = format!(
