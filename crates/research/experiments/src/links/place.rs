@@ -31,11 +31,11 @@ impl Place {
     /// The places of a plan with one of these losses.
     pub fn of(plan: &Plan, losses: &[u32]) -> Vec<Self> {
         let place = |loss_percent, round_trip_milliseconds| Self { loss_percent, round_trip_milliseconds };
-        let whole: Vec<Self> = [20, 100, 600]
+        let whole: Vec<Self> = [0, 1, 5, 10, 20]
             .into_iter()
-            .flat_map(|round_trip| [0, 1, 5, 10, 20].map(|loss| place(loss, round_trip)))
+            .flat_map(|loss| [20, 100, 600].map(|round_trip| place(loss, round_trip)))
             .collect();
-        let quick = vec![place(10, 20), place(0, 100), place(10, 100)];
+        let quick = vec![place(0, 100), place(10, 20), place(10, 100)];
         let mut places = plan.choose(whole, quick, vec![place(10, 20)]);
         places.retain(|place| losses.contains(&place.loss_percent));
         places

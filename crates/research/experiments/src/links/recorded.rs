@@ -38,6 +38,9 @@ struct Values {
     figure: String,
     series: String,
     seeds: u32,
+    /// What a reader must know beside the settings.
+    #[serde(default)]
+    remark: String,
     losses_percent: Vec<u32>,
     /// Each line: the round trip in milliseconds, then a value for each loss.
     at: Vec<Vec<f64>>,
@@ -47,7 +50,7 @@ struct Values {
 #[derive(Debug, Clone, Copy)]
 pub struct Recorded {
     program: &'static Program,
-    seeds: u32,
+    values: &'static Values,
     value: f64,
 }
 
@@ -68,10 +71,12 @@ impl Recorded {
     #[must_use]
     pub fn row(&self, figure: &str, panel: &str, x: u32, unit: &str) -> Row {
         let Program { name, version, settings, .. } = self.program;
-        let seeds = if self.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", self.seeds) };
-        let note = format!("{version}: {settings}. Measured in {}, {seeds}.", PEERS.measured);
+        let Values { seeds, remark, .. } = self.values;
+        let seeds = if *seeds == 1 { "one seed".to_owned() } else { format!("{seeds} seeds") };
+        let remark = if remark.is_empty() { String::new() } else { format!(", {remark}") };
+        let note = format!("{version}, {settings}{remark}. Measured in {}, {seeds}.", PEERS.measured);
         let row = Row::new(figure, format!("{panel}: {name}{MARK}"), x, unit).exactly(self.value);
-        Row { driver: Driver::Recorded, ..row }.note(note.replace("; ", ", "))
+        Row { driver: Driver::Recorded, ..row }.note(note)
     }
 }
 
@@ -86,7 +91,7 @@ pub fn values(
         let values = program.value.iter().find(|it| it.figure == figure && it.series == series)?;
         let index = values.losses_percent.iter().position(|loss| *loss == loss_percent)?;
         let line = values.at.iter().find(|line| line.first() == Some(&round_trip_milliseconds.into()))?;
-        Some(Recorded { program, seeds: values.seeds, value: *line.get(index + 1)? })
+        Some(Recorded { program, values, value: *line.get(index + 1)? })
     };
     PEERS.program.iter().filter_map(of_program)
 }
@@ -111,6 +116,8 @@ mod tests {
     fn every_line_has_a_value_for_each_loss_and_every_series_is_a_figures() {
         for program in &PEERS.program {
             assert!(!program.version.is_empty() && !program.settings.is_empty(), "{}", program.name);
+            // The semicolon separates notes of a row.
+            assert!(!program.settings.contains(';'), "{}", program.name);
             for values in &program.value {
                 let place = format!("{}, {}", program.name, values.series);
                 assert!(
