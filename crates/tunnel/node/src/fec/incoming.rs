@@ -7,8 +7,8 @@ use wire::repair::Repair;
 /// Units are kept for so long after a loss or a repair: copies cost time.
 const KEPT_AFTER: Duration = Duration::from_secs(10);
 /// ... and so many of a young link.
-const FIRST_UNITS: u64 = 256;
-/// Repairs are taken to restore losses for so many units after one did.
+const FIRST_UNITS: u32 = 256;
+/// Repairs are expected for so many units after one came.
 const RESTORES_FOR: u32 = 500;
 /// Repairs that a peer may send at once beyond those for its units.
 const REPAIRS_AT_ONCE: u32 = 256;
@@ -20,13 +20,13 @@ pub struct Incoming {
     session: u32,
     /// Until when units are kept.
     kept_until: Duration,
-    units: u64,
+    units: u32,
     /// One past the newest counter.
     next: u64,
     /// Repairs that may still come: each unit allows one more.
     allowed: u32,
-    /// Units that came since a repair last restored one; `None` if none did.
-    since_restored: Option<u32>,
+    /// Units that came since a repair did.
+    since_repair: u32,
 }
 
 impl Default for Incoming {
@@ -38,7 +38,7 @@ impl Default for Incoming {
             units: 0,
             next: 0,
             allowed: REPAIRS_AT_ONCE,
-            since_restored: None,
+            since_repair: RESTORES_FOR - FIRST_UNITS,
         }
     }
 }
@@ -53,8 +53,8 @@ impl Incoming {
         (counter, session): (u64, u32),
         frames: &[u8],
     ) -> bool {
-        self.units += 1;
-        self.since_restored = self.since_restored.map(|units| units.saturating_add(1));
+        self.units = self.units.saturating_add(1);
+        self.since_repair = self.since_repair.saturating_add(1);
         self.allowed = (self.allowed + 1).min(REPAIRS_AT_ONCE);
         if counter > self.next {
             self.kept_until = now + KEPT_AFTER; // one was lost
@@ -85,20 +85,19 @@ impl Incoming {
         let Some(allowed) = self.allowed.checked_sub(1) else { return false };
         self.allowed = allowed;
         self.kept_until = now + KEPT_AFTER;
+        self.since_repair = 0;
         self.follow(session);
         self.decoder.take_repair(key, repair.numbers(newest), repair.sum)
     }
 
     /// The next unit that is restored.
     pub fn poll_restored(&mut self) -> Option<Restored> {
-        let restored = self.decoder.poll_restored()?;
-        self.since_restored = Some(0);
-        Some(restored)
+        self.decoder.poll_restored()
     }
 
-    /// Whether repairs have restored something lately.
+    /// Whether repairs are to be expected for what is missing: some came lately, or the link is young.
     #[must_use]
     pub fn restores(&self) -> bool {
-        self.since_restored.is_some_and(|units| units < RESTORES_FOR)
+        self.since_repair < RESTORES_FOR
     }
 }

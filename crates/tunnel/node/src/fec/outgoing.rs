@@ -21,7 +21,7 @@ const SPARE: f64 = 0.01;
 const MOST_SPARE: f64 = 32.0;
 /// Repairs while nothing is known of the air, and the loss that is assumed for them.
 const FIRST_SPARE: f64 = 6.0;
-const ASSUMED_LOSS: f64 = 0.05;
+const ASSUMED_LOSS: f64 = 0.1;
 /// Units after which the loss of the air is known.
 const KNOWN_UNITS: u64 = 200;
 /// The most sources in a repair.

@@ -28,9 +28,9 @@ pub fn covers_end(loss: f64) -> bool {
 }
 
 /// Repairs for a burst of so many sources that restore nearly all of what it loses: the expected losses, and
-/// one and a half standard deviations.
+/// two standard deviations.
 #[must_use]
 pub fn for_burst(loss: f64, sources: usize) -> f64 {
     let expected = sources as f64 * loss;
-    expected / (1.0 - loss).max(0.1) + 1.5 * expected.sqrt() + 0.5
+    expected / (1.0 - loss).max(0.1) + 2.0 * expected.sqrt() + 0.5
 }

@@ -24,7 +24,7 @@ const REORDERING_SHARE: u32 = 2;
 const CORRECTED_AFTER: Duration = Duration::from_millis(20);
 /// Sequences over which the air's loss is taken, at most.
 const AIR_SPAN: u64 = 1000;
-/// So many sequences that came are assumed at first.
+/// So many sequences are assumed beside the first lost one, and one lost among them.
 const ASSUMED: u64 = 8;
 
 /// A receipt's statement on one sent sequence.
@@ -131,8 +131,10 @@ impl Outstanding {
     /// The share of sequences that the air loses; 0 until a few are known.
     #[must_use]
     pub fn air_loss(&self) -> f64 {
-        let lost = self.air_sent.saturating_sub(self.air_received);
-        lost as f64 / (self.air_sent + ASSUMED) as f64
+        match self.air_sent.saturating_sub(self.air_received) {
+            0 => 0.0,
+            lost => (lost + 1) as f64 / (self.air_sent + ASSUMED) as f64,
+        }
     }
 
     /// The number of sequences of whose fate that is the share.
