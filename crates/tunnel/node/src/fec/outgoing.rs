@@ -19,6 +19,8 @@ const SPARSE: usize = 3;
 /// Repairs beyond the share, for each source, and at once.
 const SPARE: f64 = 0.01;
 const MOST_SPARE: f64 = 32.0;
+/// Spare repairs are counted in units of so many bytes.
+const FULL_BYTES: f64 = 1400.0;
 /// Repairs while nothing is known of the air, and the loss that is assumed for them.
 const FIRST_SPARE: f64 = 6.0;
 const ASSUMED_LOSS: f64 = 0.1;
@@ -151,7 +153,7 @@ impl Outgoing {
         if self.owed >= 1.0 {
             self.owed -= 1.0;
         } else if self.burst.0 > SPARSE || !self.is_known {
-            self.spare -= 1.0;
+            self.spare -= self.encoder.longest(MAX_SOURCES) as f64 / FULL_BYTES;
         }
         let missing = for_burst(self.loss, self.burst.0) - self.burst.1 as f64;
         if self.has_ended(now) && (missing < 1.0 || self.spare < 1.0) {

@@ -257,3 +257,12 @@ fn what_its_sender_sends_again_arrives() {
     eprintln!("worst {worst:?}");
     assert!(worst < 4 * SECOND);
 }
+
+#[test]
+fn the_first_burst_of_a_link_has_repairs() {
+    let mut pair = Pair::new(18, Road { delay: 50 * MS, ..Road::default() }, &Parameters::default());
+    start(&mut pair);
+    delays(&mut pair, 1, 10, 20 * MS);
+    let counters = pair.status(GATEWAY).peers[0].counters;
+    assert_eq!(counters.repairs_sent, 3);
+}
