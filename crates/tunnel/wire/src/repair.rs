@@ -7,9 +7,10 @@
 //! +-+-------------+-------------------------------+----------
 //! ```
 //!
-//! A unit with packets is a *source*. Its number is the link sequence in front of it. The repair's unit has
+//! A unit with packets is a *source*. All other link sequences are numbers of empty sources, of which a sum has
+//! nothing. Its number is the link sequence in front of it. The repair's unit has
 //! the newest source's number in front, and no sequence of its own. The *span* is how far the window reaches
-//! back. Without `M` every number of the span is a source's.
+//! back. Without `M` every number of the span counts, empty sources included.
 //!
 //! A source's bytes are its frames, without its lane, and a byte 1 behind them. Shorter ones are filled with
 //! zeros. Scale factors follow from the number of a source and the counter of the repair's unit.
@@ -63,6 +64,11 @@ impl<'a> Repair<'a> {
     pub fn front_bytes(numbers: impl Iterator<Item = u64>) -> usize {
         let (span, count) = extent(numbers);
         if span == count { 1 } else { 1 + (span as usize).div_ceil(8) }
+    }
+
+    /// Appends the front of a body for every number of a span, from the newest back to the oldest.
+    pub fn emit_span(newest: u64, oldest: u64, out: &mut Vec<u8>) {
+        out.push((newest - oldest) as u8 & !MARKED);
     }
 
     /// Appends the front of a body for sources with these numbers, newest first, within [`MAX_SPAN`]. The sum

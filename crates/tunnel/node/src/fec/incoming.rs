@@ -64,7 +64,28 @@ impl Incoming {
             return true;
         }
         self.follow(session);
-        super::source(frames).is_none_or(|source| self.decoder.take_source(number, source))
+        let is_new = match super::source(frames) {
+            Some(source) => self.decoder.take_source(number, source),
+            None => {
+                self.decoder.take_empty(number);
+                true
+            }
+        };
+        self.take_others(number, frames);
+        is_new
+    }
+
+    /// A unit of a group came: its numbers are no sources.
+    pub fn take_of_group(&mut self, now: Duration, number: u64, frames: &[u8]) {
+        if now < self.kept_until {
+            self.decoder.take_empty(number);
+            self.take_others(number, frames);
+        }
+    }
+
+    /// The further link sequences of a unit are no sources.
+    fn take_others(&mut self, number: u64, frames: &[u8]) {
+        (1..super::sequences(frames)).for_each(|further| self.decoder.take_empty(number + further));
     }
 
     fn follow(&mut self, session: u32) {
@@ -92,7 +113,9 @@ impl Incoming {
 
     /// The next unit that is restored.
     pub fn poll_restored(&mut self) -> Option<Restored> {
-        self.decoder.poll_restored()
+        let restored = self.decoder.poll_restored()?;
+        self.take_others(restored.number, &restored.bytes);
+        Some(restored)
     }
 
     /// Whether repairs are to be expected for what is missing: some came lately, or the link is young.

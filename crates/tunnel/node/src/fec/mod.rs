@@ -46,3 +46,9 @@ pub fn source(frames: &[u8]) -> Option<&[u8]> {
     }
     None
 }
+
+/// How many link sequences a unit with these frames takes.
+fn sequences(frames: &[u8]) -> u64 {
+    let known = Frames::new(frames).map_while(Result::ok).filter_map(|frame| frame.frame_type);
+    known.filter(|frame_type| frame_type.takes_sequence()).count() as u64
+}

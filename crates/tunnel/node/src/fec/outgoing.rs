@@ -161,17 +161,28 @@ impl Outgoing {
         }
         let young = self.encoder.left_since(now.saturating_sub(MAX_AGE));
         let mut most = young.max(LEAST_SOURCES).min(MAX_SOURCES).min(self.encoder.len());
-        let bytes = |most| 1 + Repair::front_bytes(self.encoder.numbers(most)) + self.encoder.longest(most);
-        while most > 0 && bytes(most) > room {
-            most -= 1;
-        }
-        if most == 0 {
+        let named = self.most_within(most, room, |most| Repair::front_bytes(self.encoder.numbers(most)));
+        let whole = self.most_within(most.min(self.encoder.complete()), room, |_| 1);
+        most = named.max(whole);
+        let Some((newest, oldest)) = self.encoder.newest().zip(self.encoder.numbers(most).last()) else {
             return false;
-        }
+        };
         frame::emit_last(FrameType::Repair, out);
-        Repair::emit_front(self.encoder.numbers(most), out);
+        if named >= whole {
+            Repair::emit_front(self.encoder.numbers(most), out);
+        } else {
+            Repair::emit_span(newest, oldest, out);
+        }
         self.encoder.write_sum(key, most, out);
         true
+    }
+
+    /// How many of the newest sources, `most` at most, find room in a repair with such a front.
+    fn most_within(&self, mut most: usize, room: usize, front_bytes: impl Fn(usize) -> usize) -> usize {
+        while most > 0 && 1 + front_bytes(most) + self.encoder.longest(most) > room {
+            most -= 1;
+        }
+        most
     }
 
     /// Forgets all sources.

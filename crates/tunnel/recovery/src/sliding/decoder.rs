@@ -51,6 +51,11 @@ impl Decoder {
         self.keep(number, bytes)
     }
 
+    /// A number that is no source's: sums have nothing of it.
+    pub fn take_empty(&mut self, number: u64) {
+        self.keep(number, Vec::new());
+    }
+
     fn keep(&mut self, number: u64, bytes: Vec<u8>) -> bool {
         let at = self.sources.partition_point(|kept| kept.number < number);
         let is_known = self.sources.get(at).is_some_and(|kept| kept.number == number);
@@ -112,8 +117,13 @@ impl Decoder {
     pub fn poll_restored(&mut self) -> Option<Restored> {
         loop {
             let (number, mut bytes) = self.system.take_solved()?;
-            let end = bytes.iter().rposition(|&byte| byte != 0);
-            let Some(end) = end.filter(|&end| bytes[end] == END) else { continue }; // a sum of a liar
+            let Some(end) = bytes.iter().rposition(|&byte| byte != 0) else {
+                self.take_empty(number);
+                continue;
+            };
+            if bytes[end] != END {
+                continue; // a sum of a liar
+            }
             bytes.truncate(end + 1);
             let restored = Restored { number, bytes: bytes[..end].to_vec() };
             self.keep(number, bytes);

@@ -17,6 +17,8 @@ struct Source {
 pub struct Encoder {
     /// By rising number.
     sources: VecDeque<Source>,
+    /// From this number on every source is here: the numbers between them are no sources.
+    complete_from: u64,
     spare: Vec<Vec<u8>>,
 }
 
@@ -25,6 +27,9 @@ impl Encoder {
     pub fn push(&mut self, now: Duration, number: u64, source: &[u8]) {
         while self.sources.front().is_some_and(|oldest| oldest.number + MAX_SPAN <= number) {
             self.drop_oldest();
+        }
+        if self.sources.is_empty() {
+            self.complete_from = number;
         }
         debug_assert!(self.sources.back().is_none_or(|newest| newest.number < number), "numbers rise");
         let mut bytes = self.spare.pop().unwrap_or_default();
@@ -49,6 +54,7 @@ impl Encoder {
     pub fn forget(&mut self, number: u64) {
         if let Ok(at) = self.sources.binary_search_by_key(&number, |source| source.number) {
             self.spare.extend(self.sources.remove(at).map(|gone| gone.bytes));
+            self.complete_from = self.complete_from.max(number + 1);
         }
     }
 
@@ -80,6 +86,12 @@ impl Encoder {
     #[must_use]
     pub fn left_since(&self, then: Duration) -> usize {
         self.sources.iter().rev().take_while(|source| source.left_at >= then).count()
+    }
+
+    /// How many of the newest sources have none between them that is gone.
+    #[must_use]
+    pub fn complete(&self) -> usize {
+        self.sources.len() - self.sources.partition_point(|source| source.number < self.complete_from)
     }
 
     /// The numbers of the newest `most` sources, newest first.

@@ -351,7 +351,15 @@ impl Peer {
             _ => {
                 let begins_with_tail = fragments::begins_with_tail(plaintext);
                 let (first, cut) = link.arq.begin_datagram(now, truncated, begins_with_tail);
-                if under.is_some_and(|under| !link.fec.incoming.take_source(now, first, under, plaintext)) {
+                let incoming = &mut link.fec.incoming;
+                let is_new = match under {
+                    Some(under) => incoming.take_source(now, first, under, plaintext),
+                    None => {
+                        incoming.take_of_group(now, first, plaintext);
+                        true
+                    }
+                };
+                if !is_new {
                     self.counters.restored_twice += 1;
                     link.arq.arrive(now, first); // it was not lost
                     return;
