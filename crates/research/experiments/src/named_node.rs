@@ -1,6 +1,7 @@
 //! Nodes of a larger network, whose keys follow from their names.
 
 use crate::pair::Program;
+use crate::pair::WITHOUT_REPAIRS;
 use lab::{Daemon, Ready};
 use node::{NetworkKey, PrivateKey};
 use rand::SeedableRng as _;
@@ -21,7 +22,7 @@ pub struct NamedNode<'a> {
 #[must_use]
 pub fn beginning(name: &str, role: &str) -> String {
     format!(
-        "[node]\nrole = \"{role}\"\nprivate_key_file = \"{{folder}}/{name}.key\"\n\
+        "{WITHOUT_REPAIRS}[node]\nrole = \"{role}\"\nprivate_key_file = \"{{folder}}/{name}.key\"\n\
          network_key_file = \"{{folder}}/{name}.network\"\nstatus_socket = \"{{socket}}\"\n"
     )
 }

@@ -22,6 +22,9 @@ pub const AIR: &str = "air";
 /// The place that serves when there is a long wire between it and the gateway.
 pub const SERVER: &str = "server";
 
+/// The table of nodes without forward error correction: the papers' mechanisms are measured beside ARQ alone.
+pub(crate) const WITHOUT_REPAIRS: &str = "[link]\nfec = \"off\"\n";
+
 /// What carries packets over the air.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Carrier {
@@ -142,6 +145,16 @@ impl Pair {
         }
     }
 
+    /// The nodes with forward error correction, as by default.
+    #[must_use]
+    pub fn daemons_with_repairs(&self, carrier: &Carrier) -> Vec<Daemon> {
+        let mut daemons = self.daemons(carrier);
+        for daemon in &mut daemons {
+            daemon.config = daemon.config.replacen(WITHOUT_REPAIRS, "", 1);
+        }
+        daemons
+    }
+
     /// The nodes: none for the bare link.
     #[must_use]
     pub fn daemons(&self, carrier: &Carrier) -> Vec<Daemon> {
@@ -187,7 +200,7 @@ impl Pair {
             place: (*place).to_owned(),
             command: node.program.runs("{config}"),
             config: format!(
-                "[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
+                "{WITHOUT_REPAIRS}[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
                  network_key_file = \"{folder}/network\"\nstatus_socket = \"{{socket}}\"\n\
                  [tunnel]\n{tunnel}\n\
                  [[peer]]\nname = \"{other}\"\npublic_key = \"{public}\"\n{endpoint}\

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use indicatif::ProgressBar;
+use sim::Tunnel;
 use sim::trial::{Stream, Trial};
 
 use crate::cell::{Cell, Traffic};
@@ -51,6 +52,7 @@ fn trial(cell: &Cell, testbed: &Testbed) -> Trial {
             Some(re::Parameters { policy, form, ..re::Parameters::default() }.into())
         }
     };
+    let tunnel = tunnel.map(|tunnel| Tunnel { fec: false, ..tunnel });
     Trial { tunnel, down, up, ..trial }
 }
 

@@ -34,6 +34,8 @@ pub struct Station {
 pub struct Tunnel {
     /// How repeated bytes are removed, in both directions.
     pub reduce: re::Parameters,
+    /// Whether repairs leave for what the air loses.
+    pub fec: bool,
     /// Bytes of packets that may wait for a session.
     pub queue_bytes: usize,
     /// The largest datagram, in bytes.
@@ -45,7 +47,13 @@ pub struct Tunnel {
 impl From<re::Parameters> for Tunnel {
     /// The usual tunnel with this redundancy elimination.
     fn from(reduce: re::Parameters) -> Self {
-        Tunnel { reduce, queue_bytes: 1 << 20, max_datagram_bytes: 1452, keepalive: Duration::from_secs(25) }
+        Tunnel {
+            reduce,
+            fec: true,
+            queue_bytes: 1 << 20,
+            max_datagram_bytes: 1452,
+            keepalive: Duration::from_secs(25),
+        }
     }
 }
 
@@ -124,6 +132,7 @@ impl Setup {
             (0..=self.stations.len()).map(|_| PrivateKey::generate(&mut rng)).collect();
         let config = |key: &PrivateKey, peers| Config {
             reduce: tunnel.reduce,
+            fec: tunnel.fec,
             queue_bytes: tunnel.queue_bytes,
             max_datagram_bytes: tunnel.max_datagram_bytes,
             trace: true,

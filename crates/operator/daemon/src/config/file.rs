@@ -26,6 +26,9 @@ pub struct File {
     /// next hop.
     #[serde(default)]
     pub destination: Vec<Destination>,
+    /// The hop to each peer: how the node meets its losses.
+    #[serde(default)]
+    pub link: Link,
     /// Redundancy elimination: how the node removes repeated bytes.
     #[serde(default)]
     pub reduce: Reduce,
@@ -220,6 +223,28 @@ pub struct Destination {
     /// The inner addresses behind the node. A prefix that a peer has as well follows the route while there is
     /// one.
     pub allowed_ips: Vec<String>,
+}
+
+/// `[link]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Forward error correction: repairs leave before a loss is known. `"auto"`: where the air loses packets, about
+    /// twice as many repairs as losses, and none where nothing is lost. `"off"`: none, for those who pay by the
+    /// byte; the node then retransmits losses a round trip later. Only with the policy `adaptive`. Default: `"auto"`.
+    #[serde(default)]
+    pub fec: Correction,
+}
+
+/// Whether repairs leave.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Correction {
+    /// Where the air loses packets.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
 }
 
 /// `[reduce]`

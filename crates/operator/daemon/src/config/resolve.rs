@@ -3,7 +3,7 @@
 use super::boost::boost;
 use super::dashboard::dashboard;
 use super::destinations::destinations;
-use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
+use super::file::{Correction, File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::gateways::gateways;
 use super::key_file::{check_secrets, key_of, public_key};
 use super::mesh::mesh;
@@ -105,6 +105,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     node.preshared_keys = preshared_keys;
     node.revoked = revoked;
     node.reduce = reduce;
+    node.fec = file.link.fec == Correction::Auto;
     node.snoop = snoop(path, file.snoop.take())?;
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;

@@ -85,7 +85,7 @@ fn scenario(setting: &Setting<'_>, place: Place, way: Way) -> Scenario {
         parameters: way.parameters(),
         contents: vec![content],
         servers: vec![GATEWAY.to_owned()],
-        daemons: setting.testbed.pair().daemons(&carrier),
+        daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
         downloads: vec![download],
         clients: Vec::new(),
         fresh_seconds: None,

@@ -84,7 +84,7 @@ fn scenario(setting: &Setting<'_>, place: Place, way: Way) -> Scenario {
         parameters: way.parameters(),
         contents: Vec::new(),
         servers: Vec::new(),
-        daemons: setting.testbed.pair().daemons(&carrier),
+        daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
         downloads: Vec::new(),
         clients: Vec::new(),
         fresh_seconds: None,

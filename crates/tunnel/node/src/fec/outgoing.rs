@@ -14,13 +14,16 @@ const MOST_END: Duration = Duration::from_millis(6);
 /// Older sources are left to ARQ, but for the newest few.
 const MAX_AGE: Duration = Duration::from_millis(120);
 const LEAST_SOURCES: usize = 8;
-/// A burst of so few sources is sparse traffic, whose repairs hardly count.
+/// A burst of so few sources, of so few bytes each, is sparse traffic, such as a call: its repairs hardly count.
 const SPARSE: usize = 3;
+const SPARSE_BYTES: usize = 400;
 /// Repairs beyond the share, for each source, and at once.
 const SPARE: f64 = 0.01;
 const MOST_SPARE: f64 = 32.0;
 /// Spare repairs are counted in units of so many bytes.
 const FULL_BYTES: f64 = 1400.0;
+/// ... and with the first loss.
+const SPARE_AT_LOSS: f64 = 16.0;
 /// Repairs while nothing is known of the air, and the loss that is assumed for them.
 const FIRST_SPARE: f64 = 6.0;
 const ASSUMED_LOSS: f64 = 0.1;
@@ -42,6 +45,8 @@ pub struct Outgoing {
     unrepaired: usize,
     /// Sources of the burst, and repairs for them.
     burst: (usize, usize),
+    /// Bytes of the burst's longest source.
+    burst_bytes: usize,
     /// Repairs that may leave beyond the share.
     spare: f64,
     /// Whether enough is known of the air.
@@ -59,6 +64,7 @@ impl Default for Outgoing {
             owed: 0.0,
             unrepaired: 0,
             burst: (0, 0),
+            burst_bytes: 0,
             spare: FIRST_SPARE,
             is_known: false,
             gap: Duration::ZERO,
@@ -69,7 +75,11 @@ impl Default for Outgoing {
 impl Outgoing {
     /// Says what share of the air's units was lost, of so many.
     pub fn set_loss(&mut self, loss: f64, units: u64) {
-        self.is_known |= units >= KNOWN_UNITS || share(loss) > 0.0;
+        let is_lossy = share(loss) > 0.0;
+        if !self.is_known && is_lossy {
+            self.spare += SPARE_AT_LOSS;
+        }
+        self.is_known |= units >= KNOWN_UNITS || is_lossy;
         if self.is_known {
             self.loss = loss;
         }
@@ -95,11 +105,16 @@ impl Outgoing {
             self.session = session;
         }
         if let Some(before) = self.encoder.last_left_at() {
-            self.gap = (self.gap * 7 + now.saturating_sub(before).min(MOST_END)) / 8;
+            let gap = now.saturating_sub(before);
+            self.gap = (self.gap * 7 + gap.min(MOST_END)) / 8;
+            if gap > MOST_END {
+                (self.burst, self.burst_bytes) = ((0, 0), 0);
+            }
         }
         self.encoder.push(now, number, source);
         self.unrepaired += 1;
         self.burst.0 += 1;
+        self.burst_bytes = self.burst_bytes.max(source.len());
         if self.is_known {
             self.owed += share(self.loss);
             self.spare = (self.spare + SPARE).min(MOST_SPARE);
@@ -117,9 +132,15 @@ impl Outgoing {
         self.encoder.forget(sequence);
     }
 
-    /// When the burst ends, unless something follows.
+    fn is_sparse(&self) -> bool {
+        self.is_known && self.burst.0 <= SPARSE && self.burst_bytes <= SPARSE_BYTES
+    }
+
+    /// When the burst ends, unless something follows, if it is to have a repair then.
     fn end_at(&self) -> Option<Duration> {
-        let last = self.encoder.last_left_at().filter(|_| self.unrepaired > 0 && covers_end(self.loss))?;
+        let is_covered =
+            self.unrepaired > 0 && covers_end(self.loss) && (self.is_sparse() || self.spare >= 1.0);
+        let last = self.encoder.last_left_at().filter(|_| is_covered)?;
         Some(last + (self.gap * END_AFTER).clamp(LEAST_END, MOST_END))
     }
 
@@ -152,12 +173,12 @@ impl Outgoing {
         self.burst.1 += 1;
         if self.owed >= 1.0 {
             self.owed -= 1.0;
-        } else if self.burst.0 > SPARSE || !self.is_known {
+        } else if !self.is_sparse() {
             self.spare -= self.encoder.longest(MAX_SOURCES) as f64 / FULL_BYTES;
         }
         let missing = for_burst(self.loss, self.burst.0) - self.burst.1 as f64;
-        if self.has_ended(now) && (missing < 1.0 || self.spare < 1.0) {
-            (self.unrepaired, self.burst, self.owed) = (0, (0, 0), self.owed.min(0.0));
+        if missing < 1.0 && self.has_ended(now) {
+            (self.unrepaired, self.owed) = (0, 0.0);
         }
         let young = self.encoder.left_since(now.saturating_sub(MAX_AGE));
         let mut most = young.max(LEAST_SOURCES).min(MAX_SOURCES).min(self.encoder.len());
@@ -188,6 +209,6 @@ impl Outgoing {
     /// Forgets all sources.
     pub fn clear(&mut self) {
         self.encoder.clear();
-        (self.owed, self.unrepaired, self.burst) = (0.0, 0, (0, 0));
+        (self.owed, self.unrepaired, self.burst, self.burst_bytes) = (0.0, 0, (0, 0), 0);
     }
 }

@@ -168,7 +168,8 @@ fn network(rng: &mut ChaCha12Rng, codes: bool) -> Result<Network<Air>> {
             }
         };
         let config = Config::new(keys[index].clone(), key.clone(), peers);
-        let config = Config { group: Some(Group::default()), shorten: Shortening::ALL, mesh, ..config };
+        let config =
+            Config { fec: false, group: Some(Group::default()), shorten: Shortening::ALL, mesh, ..config };
         let node = Node::new(config, [index as u8; 32], Duration::ZERO);
         network.join(address(index), node.context("a node's configuration")?);
     }
