@@ -123,15 +123,18 @@ impl Link {
         let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
         // compressed content repeats nothing that others could have heard; shared packets are compressed when
         // they are cut
-        let literals = shortening.literals && !(shares && can(LISTENS));
+        let is_heard = shares && can(LISTENS);
+        let literals = shortening.literals && !is_heard;
         let shortening = Shortening { literals, ..shortening };
         let sends_again = sends_again(parameters);
+        // units for a group are no sources: members have them under other sequences
+        let corrects = config.fec && sends_again && can(RESTORES) && !is_heard && !config.codes();
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
             ends,
             store_bytes,
             arq: Arq::new(abilities),
-            fec: Fec::new(config.fec && sends_again && can(RESTORES)),
+            fec: Fec::new(corrects),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),

