@@ -140,14 +140,12 @@ impl Peer {
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
         let (ends, boot) = (session.ends(), session.hello.boot);
-        // the initiator says something at once after the response
-        let answered_at = (!session.initiator).then_some(session.established);
         let new_boot = !self.link.as_ref().is_some_and(|link| link.ends() == ends);
         let lanes = version != PLAIN && session.hello.capabilities & HEARS_LANES != 0;
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
-            let mut link = Link::new(&ctx.config, ends, &session.hello, ctx.sharing.is_some());
+            let link = Link::new(&ctx.config, ends, &session.hello, ctx.sharing.is_some());
             let is_back =
                 self.link.as_ref().is_some_and(|link| link.peer_boot() != boot) && self.boots.knows(boot);
             let is_back = self.places.begin(now, self.endpoint.address()) || is_back;
@@ -157,9 +155,6 @@ impl Peer {
             self.wants_handshake = self.boots.begin(ends.own_boot, boot) == Begin::AnewAndTellAgain;
             if let Some(sharing) = ctx.sharing.as_mut() {
                 sharing.leave(self.index as u8);
-            }
-            if let Some(since) = answered_at {
-                link.arq.sample_round_trip(now, now.saturating_sub(since));
             }
             self.link = Some(link);
             ctx.keyring.groups.remove(self.index);

@@ -29,8 +29,9 @@ pub struct Incoming {
     since_repair: u32,
 }
 
-impl Default for Incoming {
-    fn default() -> Self {
+impl Incoming {
+    /// Nothing came. `expects`: repairs are likely to come.
+    pub fn new(expects: bool) -> Self {
         Incoming {
             decoder: Decoder::default(),
             session: 0,
@@ -38,12 +39,10 @@ impl Default for Incoming {
             units: 0,
             next: 0,
             allowed: REPAIRS_AT_ONCE,
-            since_repair: RESTORES_FOR - FIRST_UNITS,
+            since_repair: if expects { RESTORES_FOR - FIRST_UNITS } else { RESTORES_FOR },
         }
     }
-}
 
-impl Incoming {
     /// A unit with these frames came under this number; its counter and session. Whether it is new: it was
     /// not restored before.
     pub fn take_source(

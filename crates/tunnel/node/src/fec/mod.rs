@@ -23,10 +23,10 @@ pub struct Fec {
 }
 
 impl Fec {
-    /// `sends`: repairs leave where they pay.
+    /// `sends`: repairs leave where they pay. `expects`: the peer's are likely to come.
     #[must_use]
-    pub fn new(sends: bool) -> Self {
-        Fec { outgoing: sends.then(Outgoing::default), incoming: Incoming::default() }
+    pub fn new(sends: bool, expects: bool) -> Self {
+        Fec { outgoing: sends.then(Outgoing::default), incoming: Incoming::new(expects) }
     }
 }
 

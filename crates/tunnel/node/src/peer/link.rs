@@ -134,7 +134,7 @@ impl Link {
             ends,
             store_bytes,
             arq: Arq::new(abilities),
-            fec: Fec::new(corrects),
+            fec: Fec::new(corrects, can(RESTORES) && can(RECOVERS) && config.group.is_none()),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),

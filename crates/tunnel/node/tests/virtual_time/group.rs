@@ -49,7 +49,7 @@ fn configured(
                 _ => vec![peer(GATEWAY, true, "0.0.0.0/0".into())],
             };
             let group = (index == GATEWAY || listening.contains(&index)).then(Group::default);
-            let config = Config::new(keys[index].clone(), network.clone(), peers);
+            let config = Config { fec: false, ..Config::new(keys[index].clone(), network.clone(), peers) };
             let mut config = Config { group, shorten: Shortening::ALL, ..config };
             further(&mut config);
             config
