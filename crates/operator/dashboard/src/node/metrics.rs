@@ -53,7 +53,7 @@ type Split = (
     &'static [(&'static str, fn(&PeerCounters) -> u64)],
 );
 
-const SPLIT: [Split; 4] = [
+const SPLIT: [Split; 5] = [
     (
         "saved",
         "Bytes not sent, by the mechanism that removed them",
@@ -75,6 +75,17 @@ const SPLIT: [Split; 4] = [
             ("hop", |it| it.recovered),
             ("segment", |it| it.segments_repaired),
             ("coded", |it| it.segments_repaired_coded),
+        ],
+    ),
+    (
+        "correction_datagrams",
+        "Repairs of forward error correction, and lost datagrams that they restored",
+        None,
+        "what",
+        &[
+            ("sent", |it| it.repairs_sent),
+            ("received", |it| it.repairs_received),
+            ("restored", |it| it.restored),
         ],
     ),
     (

@@ -210,6 +210,7 @@ fn print_recovery(out: &mut impl Write, node: &node::Status) -> std::io::Result<
         let it = &peer.counters;
         peer.recover.is_some()
             || it.notices_sent + it.recovered + it.coded_restored + it.coded_not_restored > 0
+            || it.repairs_sent + it.restored > 0
     };
     let peers: Vec<_> = node.peers.iter().filter(repairs).collect();
     if peers.is_empty() {
@@ -226,6 +227,10 @@ console::row! {
         repair: String,
         /// Retransmissions of packets that receipts showed as missing.
         by_the_hop: String,
+        /// Repairs of forward error correction sent.
+        ahead: String,
+        /// Datagrams of the peer that were lost, and that its repairs restored.
+        restored: String,
         /// Retransmissions of lost TCP segments.
         tcp_segments: String,
         /// Those of TCP SEGMENTS that were combined with others.
@@ -263,6 +268,8 @@ impl RepairRow {
         RepairRow {
             repair: peer.name.clone(),
             by_the_hop: it.recovered.to_string(),
+            ahead: it.repairs_sent.to_string(),
+            restored: it.restored.to_string(),
             tcp_segments: (it.segments_repaired + it.segments_repaired_coded).to_string(),
             coded: it.segments_repaired_coded.to_string(),
             by_timeout: it.segment_timeouts.to_string(),

@@ -56,7 +56,7 @@ fn switched(setting: &Setting<'_>) -> usize {
 }
 
 fn seeds(setting: &Setting<'_>) -> u32 {
-    setting.plan.seeds(10, 4, 3)
+    setting.plan.seeds(10, 8, 3)
 }
 
 fn cells(setting: &Setting<'_>) -> Vec<(u32, u32)> {
