@@ -153,6 +153,7 @@ pub fn seeds() -> Vec<Seed> {
             frame::emit(FrameType::Ping, &[1, 2, 3, 4, 5, 6, 7, 8], out);
             frame::emit(FrameType::Pong, &[1, 2, 3, 4, 5, 6, 7, 8], out);
             frame::emit(FrameType::Flushed, &[3], out);
+            frame::emit(FrameType::Stores, &[1, 0, 2, 0, 1, 0, 0, 64, 0], out);
             frame::emit(FrameType::Close, &[], out);
             frame::emit(FrameType::Padding, &[0; 200], out);
         }),

@@ -49,7 +49,7 @@ pub fn check(bytes: &[u8]) -> bool {
         return false;
     }
     let mut encoder = Encoder::new(&parameters);
-    let mut decoder = Decoder::new(parameters.window_bytes, sample_bits, STORE_BYTES);
+    let mut decoder = Decoder::new(parameters.window_bytes, sample_bits, STORE_BYTES, parameters.keeping());
     let (mut stores_agree, mut store_lost, mut reduced_packets) = (true, false, 0);
     let (mut shim, mut restored) = (Vec::new(), Vec::new());
     for (number, &[happens, start, length]) in packets.as_chunks::<3>().0.iter().take(MAX_PACKETS).enumerate()

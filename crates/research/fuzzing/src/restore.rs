@@ -9,7 +9,7 @@ use etherparse::PacketBuilder;
 use published::form::{self, PAPER};
 use published::shim::hashed::Hashed;
 use published::shim::paper::Paper;
-use re::{Decoder, Encoded, Encoder, Form, Parameters};
+use re::{Decoder, Encoded, Encoder, Form, Keeping, Parameters};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
 
@@ -25,7 +25,7 @@ pub fn check(bytes: &[u8]) -> bool {
     let form = form::ALL[usize::from(form) % form::ALL.len()];
     let sequence = STORED_PACKETS + u64::from(u16::from_be_bytes([high, low]));
     let Parameters { window_bytes, sample_bits, .. } = Parameters::default();
-    let mut decoder = Decoder::new(window_bytes, sample_bits, STORE_BYTES);
+    let mut decoder = Decoder::new(window_bytes, sample_bits, STORE_BYTES, Keeping::Together);
     for (stored, packet) in (0..).zip(stored_packets()) {
         store(&mut decoder, stored, &packet);
     }

@@ -104,8 +104,10 @@ fn warm_decoder(percent: u32) -> (Decoder, Vec<Frame>, Vec<u8>) {
     });
     let counted = frames.split_off(EARLIER);
     let Parameters { window_bytes, sample_bits, store_bytes, .. } = parameters;
-    let (mut decoder, mut restored) =
-        (Decoder::new(window_bytes, sample_bits, store_bytes), Vec::with_capacity(4096));
+    let (mut decoder, mut restored) = (
+        Decoder::new(window_bytes, sample_bits, store_bytes, parameters.keeping()),
+        Vec::with_capacity(4096),
+    );
     restore_all(&mut decoder, &frames, &mut restored);
     (decoder, counted, restored)
 }

@@ -2,6 +2,7 @@
 
 use crate::elimination::compress::Shortening;
 use crate::keys::{NetworkKey, PresharedKey, PrivateKey, PublicKey};
+use crate::memory;
 use crate::path::lanes::MAX_LANES;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,9 @@ pub struct Config {
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
     pub reduce: re::Parameters,
+    /// Bytes of memory for all stores and caches of the node. `None`: each direction of each peer has
+    /// [`re::Parameters::store_bytes`], and otherwise that at most.
+    pub memory_bytes: Option<usize>,
     /// Savings beside repeated bytes.
     pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
@@ -76,6 +80,7 @@ impl Config {
             revoked: BTreeSet::new(),
             peers,
             reduce: re::Parameters::default(),
+            memory_bytes: None,
             shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
@@ -233,6 +238,14 @@ impl Config {
         let others = self.gateways.peers().len();
         let stations = self.peers.len().saturating_sub(others);
         self.group.filter(|_| stations > 1 || stations == 1 && others > 0)
+    }
+
+    /// Size of a store at the beginning of a session, in KiB: an equal part of the memory.
+    #[must_use]
+    pub(crate) fn store_kib(&self) -> u32 {
+        let part_bytes = self.memory_bytes.map(|bytes| memory::equal_part(bytes, self.peers.len()));
+        let store_bytes = part_bytes.unwrap_or(usize::MAX).min(self.reduce.store_bytes);
+        u32::try_from(store_bytes / 1024).unwrap_or(u32::MAX)
     }
 
     /// Whether natives of several may share a frame here, sent or received.

@@ -62,6 +62,7 @@ mod elimination;
 mod event;
 mod group;
 mod keys;
+mod memory;
 
 mod node;
 
@@ -86,6 +87,6 @@ pub use path::lanes::MAX_LANES;
 pub use peer::pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use shards::{Concerns, Shards, merged};
 pub use status::{
-    DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status,
-    outer_header_bytes,
+    DestinationStatus, MemoryStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused,
+    Status, outer_header_bytes,
 };

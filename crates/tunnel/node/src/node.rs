@@ -1,6 +1,7 @@
 //! The node: takes packets and datagrams, gives datagrams and packets, and knows when it wants to be called
 //! again.
 
+mod budget;
 mod combining;
 mod destinations;
 mod gateways;
@@ -8,6 +9,7 @@ mod handshakes;
 mod relaying;
 mod transmit;
 
+use budget::Budget;
 pub use gateways::station_name;
 pub use transmit::Transmit;
 
@@ -79,6 +81,7 @@ pub struct Node {
     ready: VecDeque<(Transmit, Vec<u8>)>,
     refused: Refused,
     strangers: Complaint,
+    budget: Budget,
 }
 
 impl Node {
@@ -149,6 +152,7 @@ impl Node {
             ready: VecDeque::new(),
             refused: Refused::default(),
             strangers: Complaint::default(),
+            budget: Budget::default(),
         })
     }
 
@@ -370,6 +374,7 @@ impl Node {
         }
         self.follow_gateways(now);
         self.give_up_destinations(now);
+        self.divide_memory(now);
     }
 
     /// The next datagram to send, written into `out` (whose contents are replaced).
@@ -445,6 +450,7 @@ impl Node {
             .chain(sharing)
             .chain(self.gateways_timeout())
             .chain(self.ctx.destinations.timeout())
+            .chain(self.divides_at())
             .min()
     }
 
@@ -494,6 +500,7 @@ impl Node {
             peers: self.peers.iter().map(|peer| self.status_of(now, peer)).collect(),
             destinations: self.ctx.destinations.status(|peer| self.peers[peer].name().to_owned()),
             collisions: self.ctx.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
+            memory: self.memory_status(),
             refused: Refused { no_route: self.refused.no_route + self.ctx.misled_packets, ..self.refused },
         }
     }

@@ -4,13 +4,14 @@ mod boots;
 mod interface;
 mod link;
 mod membership;
+mod memory;
 pub(crate) mod pack;
 mod reachability;
 mod status;
 
 use boots::{Begin, Boots, Places};
 use link::Link;
-pub(crate) use link::{capabilities, store_kib};
+pub(crate) use link::capabilities;
 
 use crate::config::{Config, PeerConfig};
 use crate::context::Context;
@@ -55,6 +56,8 @@ pub(crate) struct Peer {
     /// Datagram sizes of the path to it.
     path: PathMtu,
     counters: PeerCounters,
+    /// Times of its traffic.
+    traffic: memory::Traffic,
     /// How many segments of its flows a wire packet carries; told of where senders are boosted.
     ratios: Ratios,
     /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
@@ -93,6 +96,7 @@ impl Peer {
             reachability: Reachability::default(),
             path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
             counters: PeerCounters::default(),
+            traffic: memory::Traffic::default(),
             ratios: Ratios::default(),
             ping_at: None,
             unanswered_since: None,
@@ -294,6 +298,7 @@ impl Peer {
                 ctx.hand_on(now, self.index, Some(sequence), packet);
             });
             link.tcp.handle_timeout(now);
+            link.expire_stores(now);
             link.arq.probe(now, |sequence| link.reduce.report_lost(sequence));
         }
         self.queue_repairs(now, ctx);
@@ -347,6 +352,7 @@ impl Peer {
             link.and_then(|link| link.assembly.timeout()),
             link.and_then(|link| link.arq.probe_at()),
             link.and_then(|link| link.tcp.timeout()),
+            link.and_then(Link::stores_expire_at),
             link.and_then(|link| link.roles.listener()?.gives_up_at()),
             link.and_then(|link| Some(link.arq.waits_in_order_since()? + link.patience())),
         ]

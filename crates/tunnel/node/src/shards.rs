@@ -59,9 +59,10 @@ impl Shards {
             // each knows all addresses: what belongs to a peer elsewhere must not come from a peer here
             let local = |peer: usize| if shard_of(peer) == index { peer / count } else { ELSEWHERE };
             let routes = Routes::by(&config.peers, local);
-            let peers = own.into_iter().map(|(_, peer)| peer).collect();
+            let peers: Vec<_> = own.into_iter().map(|(_, peer)| peer).collect();
             let seed = if index == 0 { seed } else { seeds.random() };
-            Node::of_shard(Config { peers, ..config.clone() }, routes, shard, seed, now)
+            let memory_bytes = config.memory_bytes.map(|bytes| part(bytes, peers.len(), config.peers.len()));
+            Node::of_shard(Config { peers, memory_bytes, ..config.clone() }, routes, shard, seed, now)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
         Ok((Shards { routes: Routes::by(&config.peers, shard_of), count }, nodes))
@@ -107,6 +108,11 @@ impl Shards {
     }
 }
 
+/// The part of the memory for so many of all peers.
+fn part(bytes: usize, peers: usize, all: usize) -> usize {
+    bytes / all.max(1) * peers
+}
+
 /// The status of all shards as one. `all` is in the order of the shards; `None` if it is empty.
 #[must_use]
 pub fn merged(all: Vec<Status>) -> Option<Status> {
@@ -124,6 +130,11 @@ pub fn merged(all: Vec<Status>) -> Option<Status> {
             ..status.refused
         };
         first.refused += shown;
+        if let (Some(first), Some(other)) = (&mut first.memory, status.memory) {
+            first.budget_bytes += other.budget_bytes;
+            first.used_bytes += other.used_bytes;
+            first.cache_bytes += other.cache_bytes;
+        }
         peers.push(status.peers.into_iter());
     }
     // dealt out in turn, they are taken up in turn

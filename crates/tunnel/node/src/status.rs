@@ -28,8 +28,22 @@ pub struct Status {
     /// Chunks that replaced another chunk in this node's cache of sent chunks. 0 on a station.
     #[serde(default)]
     pub collisions: u64,
+    /// The budget `[memory] mib`. None in the laboratory.
+    #[serde(default)]
+    pub memory: Option<MemoryStatus>,
     /// Refused datagrams and packets.
     pub refused: Refused,
+}
+
+/// The budget of memory for stores and caches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryStatus {
+    /// Bytes of the budget.
+    pub budget_bytes: usize,
+    /// Bytes of all stores and caches.
+    pub used_bytes: usize,
+    /// Those of caches of overheard content, when they are full.
+    pub cache_bytes: usize,
 }
 
 /// A node of the mesh to which the way changes.
@@ -71,10 +85,17 @@ pub struct PeerStatus {
     /// AES, and otherwise `ChaCha20-Poly1305`. None without a session.
     #[serde(default)]
     pub cipher: Option<String>,
-    /// The size of the store in bytes that both ends use for each direction: the smaller of their two values.
-    /// 0 in a plain tunnel. None without a session.
+    /// The most bytes of packets to the peer that references reach back. The peer keeps as much. 0 in a plain
+    /// tunnel. None without a session.
     #[serde(default)]
     pub store_bytes: Option<usize>,
+    /// The most bytes of packets from the peer that the peer's references may reach back. 0 in a plain
+    /// tunnel. None without a session.
+    #[serde(default)]
+    pub received_store_bytes: Option<usize>,
+    /// Bytes of memory of the two stores of the peer, with their tables, and of the cache of its group.
+    #[serde(default)]
+    pub memory_bytes: usize,
     /// The smoothed round-trip time of the hop.
     pub srtt_seconds: Option<f64>,
     /// The number of source ports towards the peer.

@@ -13,7 +13,7 @@ use overhear::address::Addresses;
 use overhear::boundaries::Boundaries;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use re::Form;
+use re::Parameters;
 use re::literals::Expander;
 use re::mac::PacketMac;
 use recovery::buffer::digest;
@@ -157,7 +157,7 @@ fn chunks(value: &Value, text: &[u8]) -> Value {
 
 /// A short packet as it was.
 fn lengthened(value: &Value, body: &[u8]) -> Vec<u8> {
-    let mut restore = Restore::new(16, 4, 1 << 20, Form::Compact);
+    let mut restore = Restore::new(16, 4, 1 << 20, &Parameters::default());
     for _ in 0..number(&value["generation"]) {
         restore.forget();
     }

@@ -116,7 +116,7 @@ fn bench_stream(criterion: &mut Criterion, name: &str, parameters: Parameters, s
     let packet_bytes: usize = stream.iter().map(|(packet, _)| packet.len()).sum();
     println!("{name}: {:.3} of the bytes left", left_bytes as f64 / packet_bytes as f64);
     group.bench_function("decode", |bencher| {
-        let empty = || Decoder::new(16, 4, STORE_BYTES);
+        let empty = || Decoder::new(16, 4, STORE_BYTES, parameters.keeping());
         bencher.iter_batched_ref(
             empty,
             |decoder| {

@@ -4,7 +4,7 @@ use crate::eligible_payload;
 use crate::form::{EncoderParameters, InjectedForm, Reader, copy_region, take_literals};
 use crate::miss::{AbsentSequences, Miss};
 use crate::parameters::Form;
-use crate::store::{PacketStore, receiver_bytes};
+use crate::store::{Keeping, PacketStore, receiver_bytes};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
 
@@ -19,21 +19,38 @@ pub struct Decoder {
 
 impl Decoder {
     /// An empty decoder for a peer whose encoder has this window and sampling. `store_bytes` is the agreed
-    /// size of the store.
+    /// size of the store, and `keeping` the peer's way to keep packets.
     #[must_use]
-    pub fn new(peer_window_bytes: usize, peer_sample_bits: u32, store_bytes: usize) -> Self {
+    pub fn new(
+        peer_window_bytes: usize,
+        peer_sample_bits: u32,
+        store_bytes: usize,
+        keeping: Keeping,
+    ) -> Self {
         Decoder {
             encoder: EncoderParameters {
                 window_bytes: peer_window_bytes,
                 sample_bits: peer_sample_bits,
                 store_bytes,
             },
-            store: PacketStore::new(receiver_bytes(store_bytes)),
+            store: PacketStore::new(receiver_bytes(store_bytes), keeping),
             readers: Vec::new(),
         }
     }
 
-    /// Bytes of memory of the store, once it has been full.
+    /// Changes the agreed size of the store. A smaller one drops the lowest sequences and returns memory.
+    pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        self.encoder.store_bytes = store_bytes;
+        self.store.set_bound(receiver_bytes(store_bytes));
+    }
+
+    /// Bytes of packets in the store.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        self.store.used_bytes()
+    }
+
+    /// Bytes of the store's memory.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
         self.store.size_bytes()

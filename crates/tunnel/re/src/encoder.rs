@@ -105,13 +105,17 @@ impl Encoder {
             parameters: *parameters,
             policy,
             finders: Finders::new(parameters.sharing(), finder),
-            index: Index::new(store_bytes, sample_bits),
-            store: PacketStore::new(store_bytes),
+            index: if parameters.is_injected() {
+                Index::new(store_bytes, sample_bits)
+            } else {
+                Index::growing(store_bytes, sample_bits)
+            },
+            store: PacketStore::new(store_bytes, parameters.keeping()),
             sparing,
             density,
             continuations: Continuations::default(),
             statistics: EncoderStatistics::default(),
-            waiting: WaitingAnchors::default(),
+            waiting: WaitingAnchors::new(store_bytes),
             matches: Vec::new(),
             own_matches: Vec::new(),
             regions: Vec::new(),
@@ -128,10 +132,28 @@ impl Encoder {
         self
     }
 
-    /// Bytes of memory of the store and the index, once the store has been full.
+    /// Bytes of memory of the store and the index.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        self.store.size_bytes() + self.index.size_bytes()
+        self.store.size_bytes() + self.index.size_bytes() + self.waiting.size_bytes()
+    }
+
+    /// Changes the bound of the store. A smaller one drops the lowest sequences and returns memory. The other
+    /// end must keep as much.
+    pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        if self.parameters.policy == Policy::Off {
+            return;
+        }
+        self.parameters.store_bytes = store_bytes;
+        self.store.set_bound(store_bytes);
+        self.index.set_store_bytes(store_bytes, self.parameters.sample_bits);
+        self.waiting.set_store_bytes(store_bytes);
+    }
+
+    /// Bytes of packets in the store.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        self.store.used_bytes()
     }
 
     /// Appends shim and literals to `out` and returns [`Encoded::Reduced`]; otherwise leaves `out` unchanged.
@@ -169,6 +191,8 @@ impl Encoder {
         let end = self.matches.last().filter(|found| found.end() == payload.end).map(Match::stored_end);
         self.continuations.ended(inner, payload.len(), end.or(reached));
         if self.store.insert_of_flow(sequence, owner.tag, packet, payload.clone()) {
+            let span = self.store.newest().saturating_sub(self.store.lowest());
+            self.index.fit(self.store.used_bytes(), span);
             if !searched {
                 let entering = self.sparing.enters_next();
                 self.finders.find_to_enter(entering, owner, packet, &payload, unknown);
@@ -203,8 +227,13 @@ impl Encoder {
 
     /// The stretch of the payload in which anchors are looked for: not what stands in a packet that stays for
     /// long yet, and to which its own anchors lead.
-    fn unknown(&self, payload: Range<usize>) -> Range<usize> {
-        let known = self.matches.iter().take_while(|found| self.store.stays(found.stored_sequence)).last();
+    fn unknown(&mut self, payload: Range<usize>) -> Range<usize> {
+        if self.matches.is_empty() {
+            return payload;
+        }
+        let lowest = self.store.lowest();
+        let stays = |found: &&Match| self.store.stays(found.stored_sequence, lowest);
+        let known = self.matches.iter().take_while(stays).last();
         known.map_or(payload.start, Match::end)..payload.end
     }
 

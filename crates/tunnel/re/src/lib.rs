@@ -40,6 +40,7 @@ pub mod form;
 pub mod index;
 pub mod literals;
 pub mod mac;
+pub mod memory;
 mod miss;
 pub mod pages;
 mod parameters;
@@ -58,6 +59,7 @@ pub use miss::{AbsentSequences, Miss};
 pub use parameters::{Form, ParameterError, Parameters, Policy};
 pub use sharing::Sharing;
 pub use statistics::EncoderStatistics;
+pub use store::Keeping;
 
 use std::ops::Range;
 use wire::inner::Inner;

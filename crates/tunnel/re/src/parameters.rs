@@ -3,6 +3,7 @@
 use crate::form::InjectedForm;
 use crate::policy::InjectedPolicy;
 use crate::sharing::Sharing;
+use crate::store::Keeping;
 use std::fmt;
 use std::str::FromStr;
 use wire::frame::FrameType;
@@ -121,6 +122,8 @@ pub struct Parameters {
     pub sample_bits: u32,
     /// Bytes of packets that each end keeps.
     pub store_bytes: usize,
+    /// The packets that share a bound; see [`Parameters::keeping`].
+    pub keeping: Keeping,
 }
 
 impl Default for Parameters {
@@ -132,6 +135,7 @@ impl Default for Parameters {
             window_bytes: 16,
             sample_bits: 4,
             store_bytes: 16 << 20,
+            keeping: Keeping::default(),
         }
     }
 }
@@ -148,9 +152,18 @@ impl Parameters {
     /// across flows; for them the setting has no effect.
     #[must_use]
     pub fn sharing(&self) -> Sharing {
-        let is_injected =
-            matches!(self.policy, Policy::Injected(_)) || matches!(self.form, Form::Injected(_));
-        if is_injected { Sharing::ToTheByte } else { self.sharing }
+        if self.is_injected() { Sharing::ToTheByte } else { self.sharing }
+    }
+
+    /// The packets that share a bound. In injected policies and forms, all do.
+    #[must_use]
+    pub fn keeping(&self) -> Keeping {
+        if self.is_injected() { Keeping::Together } else { self.keeping }
+    }
+
+    /// Whether policy or form is another crate's.
+    pub(crate) fn is_injected(&self) -> bool {
+        matches!(self.policy, Policy::Injected(_)) || matches!(self.form, Form::Injected(_))
     }
 
     /// Checks the parameters.

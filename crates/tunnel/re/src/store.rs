@@ -9,22 +9,31 @@
 //! A delayed packet that newer ones overtook may refer to packets that have left the sender's store. The
 //! receiver therefore keeps a little more than the sender ([`receiver_bytes`]).
 //!
-//! The bytes are in one ring, in order of arrival, and are freed from the oldest end. A packet with a high
-//! sequence that arrived early is moved to the head when its place is freed. The ring exceeds the bound so
-//! that moves are rare. Nothing is allocated per packet.
+//! Short packets are many and repeat little. They have a share of the bound to themselves ([`Keeping`]), so
+//! that they push out no long ones. The rule holds in each share.
+//!
+//! Memory grows with the contents, in blocks ([`blocks`]). Nothing is allocated per packet once it is full.
 
-use crate::pages::Pages;
-use prefetch_index::prefetch_index;
-use std::collections::VecDeque;
+mod blocks;
+mod class;
+mod table;
+
+use blocks::Blocks;
+use class::{Class, SEQUENCE_BITS, stands};
 use std::ops::Range;
+use table::{Slot, Table};
+use wire::number::widen;
 
 /// Cost of a packet against the bound beyond its bytes: its share of the tables.
 pub const OVERHEAD_BYTES: usize = 64;
 
-/// Bytes of the ring that are fetched before they are written: a packet of the usual size.
-const AHEAD_BYTES: usize = 1536;
-/// Bytes that a processor fetches together.
-const LINE_BYTES: usize = 64;
+/// Packets with a shorter payload are short.
+pub const SHORT_BYTES: usize = 256;
+/// Short packets have this part of the bound: one in so many bytes.
+const SHORT_SHARE: usize = 8;
+/// The longest span of sequences. Truncated sequences are unique within it, and the distance of a reference
+/// has 32 bits on the air.
+const MOST_SPAN: u64 = 1 << 30;
 
 /// Bytes that a receiver keeps for a sender that keeps `store_bytes`. The surplus is an eighth, and at least
 /// the size of a burst of overtaking packets.
@@ -32,6 +41,43 @@ const LINE_BYTES: usize = 64;
 pub fn receiver_bytes(store_bytes: usize) -> usize {
     store_bytes.saturating_add((store_bytes / 8).max(256 << 10))
 }
+
+/// Which packets share a bound. Both ends of a direction must have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Keeping {
+    /// All of them, and one sequence for 256 bytes of the bound: as in nodes without
+    /// [`wire::hello::KEEPS_APART`], and in the papers.
+    Together,
+    /// Those with payloads of [`SHORT_BYTES`] and more have seven eighths, and shorter ones the rest.
+    #[default]
+    Apart,
+}
+
+impl Keeping {
+    /// The bounds of the classes, for a store of so many bytes.
+    fn bounds(self, bound_bytes: usize) -> [usize; CLASSES] {
+        match self {
+            Keeping::Together => [bound_bytes, 0],
+            Keeping::Apart => [bound_bytes - bound_bytes / SHORT_SHARE, bound_bytes / SHORT_SHARE],
+        }
+    }
+
+    /// The class of a packet with so many bytes of payload.
+    fn class_of(self, payload_bytes: usize) -> usize {
+        usize::from(self == Keeping::Apart && payload_bytes < SHORT_BYTES)
+    }
+
+    /// The largest distance of a sequence from the newest.
+    fn span(self, bound_bytes: usize) -> u64 {
+        match self {
+            Keeping::Together => (bound_bytes / 256).max(64) as u64,
+            Keeping::Apart => MOST_SPAN,
+        }
+    }
+}
+
+/// Number of classes.
+const CLASSES: usize = 2;
 
 /// A stored packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,90 +96,63 @@ pub struct Stored<'a> {
     pub lost: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Slot {
-    sequence: u64,
-    start: u32,
-    /// Zero marks an empty slot.
-    length: u16,
-    payload_start: u16,
-    payload_end: u16,
-    flow: u32,
-    confirmed: bool,
-    lost: bool,
-}
-
 /// The store.
 #[derive(Debug, Clone)]
 pub struct PacketStore {
+    keeping: Keeping,
     bound_bytes: usize,
-    used_bytes: usize,
-    /// Slots by sequence modulo their number, which is a power of two.
-    slots: Vec<Slot>,
+    table: Table,
+    blocks: Blocks,
+    classes: [Class; CLASSES],
     /// One above the highest sequence inserted. With `span` it bounds the sequences that may be held.
     end: u64,
-    /// Lower bound of the sequences held.
-    lowest: u64,
     /// The largest distance of a sequence below `end`.
     span: u64,
-    ring: Pages,
-    head: usize,
-    /// Contents of the ring, oldest first: sequence and start. Some entries may be stale.
-    order: VecDeque<(u64, u32)>,
 }
 
 impl PacketStore {
     /// A store for at most `bound_bytes`, [`OVERHEAD_BYTES`] a packet included.
     #[must_use]
-    pub fn new(bound_bytes: usize) -> Self {
+    pub fn new(bound_bytes: usize, keeping: Keeping) -> Self {
         let bound_bytes = bound_bytes.min(1 << 30);
-        let longest_packet = bound_bytes.min(usize::from(u16::MAX));
-        // The quarter makes moves rare. The ring loses at most twice the longest packet where it wraps.
-        let ring_bytes = bound_bytes + bound_bytes / 4 + 2 * longest_packet;
-        // One slot for 256 bytes leaves room for sequences without a stored packet.
-        let slots = (bound_bytes / 256).next_power_of_two().max(64);
         PacketStore {
+            keeping,
             bound_bytes,
-            used_bytes: 0,
-            slots: vec![Slot::default(); slots],
+            table: Table::new(),
+            blocks: Blocks::new(bound_bytes),
+            classes: keeping.bounds(bound_bytes).map(Class::new),
             end: 0,
-            lowest: 0,
-            span: (bound_bytes / 256).max(64) as u64,
-            ring: Pages::zeroed(ring_bytes),
-            head: 0,
-            order: VecDeque::new(),
+            span: keeping.span(bound_bytes),
         }
     }
 
-    /// Bytes of memory of a store that has been full.
+    /// Bytes of its memory.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        self.ring.len() + self.slots.len() * size_of::<Slot>()
+        let of_classes: usize = self.classes.iter().map(Class::size_bytes).sum();
+        self.blocks.size_bytes() + self.table.size_bytes() + of_classes
     }
 
-    fn slot_of(&self, sequence: u64) -> usize {
-        sequence as usize & (self.slots.len() - 1)
+    /// Whether a packet with this sequence may be held: no other one with the same low bits is.
+    fn is_in_span(&self, sequence: u64) -> bool {
+        sequence < self.end && sequence >= self.end.saturating_sub(self.span)
     }
 
     fn slot(&self, sequence: u64) -> Option<&Slot> {
-        let slot = &self.slots[self.slot_of(sequence)];
-        (slot.length != 0 && slot.sequence == sequence).then_some(slot)
+        if self.is_in_span(sequence) { self.table.get(sequence as u32) } else { None }
     }
 
     fn slot_mut(&mut self, sequence: u64) -> Option<&mut Slot> {
-        let at = self.slot_of(sequence);
-        let slot = &mut self.slots[at];
-        (slot.length != 0 && slot.sequence == sequence).then_some(slot)
+        if self.is_in_span(sequence) { self.table.get_mut(sequence as u32) } else { None }
     }
 
     /// The packet with this link sequence, if it is held.
     #[must_use]
     pub fn get(&self, sequence: u64) -> Option<Stored<'_>> {
         let slot = self.slot(sequence)?;
-        let start = slot.start as usize;
         Some(Stored {
             sequence,
-            packet: &self.ring[start..start + usize::from(slot.length)],
+            packet: self.blocks.get(slot.start, usize::from(slot.length)),
             payload: usize::from(slot.payload_start)..usize::from(slot.payload_end),
             flow: slot.flow,
             confirmed: slot.confirmed,
@@ -147,11 +166,11 @@ impl PacketStore {
         self.slot(sequence).is_some()
     }
 
-    /// Whether a packet is confirmed and in the newer half of the sequences that may be held. Both ends then
-    /// keep it for as many more packets.
+    /// Whether a packet is confirmed, and newer than the middle of the sequences from `lowest` on. Both ends
+    /// then keep it for as many more packets.
     #[must_use]
-    pub fn stays(&self, sequence: u64) -> bool {
-        let is_young = sequence >= self.lowest + (self.end - self.lowest) / 2;
+    pub fn stays(&self, sequence: u64, lowest: u64) -> bool {
+        let is_young = sequence >= lowest + self.end.saturating_sub(lowest) / 2;
         is_young && self.slot(sequence).is_some_and(|slot| slot.confirmed)
     }
 
@@ -161,18 +180,22 @@ impl PacketStore {
         self.end.saturating_sub(1)
     }
 
+    /// The lowest link sequence among long packets; the next one if there is none.
+    pub fn lowest(&mut self) -> u64 {
+        self.classes[0].lowest(&self.table, self.end.saturating_sub(1)).unwrap_or(self.end)
+    }
+
     /// The bytes held, [`OVERHEAD_BYTES`] a packet included; never more than the bound.
     #[must_use]
     pub fn used_bytes(&self) -> usize {
-        self.used_bytes
+        self.classes.iter().map(|class| class.used_bytes).sum()
     }
 
-    /// The link sequences held, in order of arrival.
+    /// The link sequences held, in order of arrival in each class.
     pub fn sequences_by_arrival(&self) -> impl Iterator<Item = u64> + '_ {
-        self.order
-            .iter()
-            .filter(|&&(sequence, start)| self.stands_at(sequence, start))
-            .map(|&(sequence, _)| sequence)
+        let all = self.classes.iter().flat_map(Class::order);
+        all.filter(|&(sequence, start)| stands(&self.table, sequence, start))
+            .map(|(sequence, _)| widen(u64::from(sequence), SEQUENCE_BITS, self.newest()))
     }
 
     /// Marks the packet confirmed. Returns whether it was not before.
@@ -189,124 +212,118 @@ impl PacketStore {
         })
     }
 
-    /// Inserts a packet and drops the lowest sequences, possibly this one, until the bound holds. A packet
-    /// that is present stays unchanged. Returns whether the packet was inserted.
+    /// Inserts a packet and drops the lowest sequences of its class, possibly this one, until the bound
+    /// holds. A packet that is present stays unchanged. Returns whether the packet was inserted.
     pub fn insert(&mut self, sequence: u64, packet: &[u8], payload: Range<usize>) -> bool {
         self.insert_of_flow(sequence, 0, packet, payload)
     }
 
     /// As [`insert`](PacketStore::insert), with the tag of its flow.
     pub fn insert_of_flow(&mut self, sequence: u64, flow: u32, packet: &[u8], payload: Range<usize>) -> bool {
+        let class = self.keeping.class_of(payload.len());
         let cost = packet.len() + OVERHEAD_BYTES;
         let Ok(length) = u16::try_from(packet.len()) else { return false };
         let oldest_allowed = self.end.saturating_sub(self.span);
-        if length == 0 || cost > self.bound_bytes || sequence < oldest_allowed || self.holds(sequence) {
+        let bound_bytes = self.classes[class].bound_bytes;
+        if length == 0 || cost > bound_bytes || sequence < oldest_allowed || self.holds(sequence) {
             return false;
         }
         let Some(end) = sequence.checked_add(1) else { return false };
-        self.end = self.end.max(end);
-        self.drop_below(self.end.saturating_sub(self.span));
-        while self.used_bytes + cost > self.bound_bytes {
-            if sequence <= self.lowest {
-                return false;
-            }
-            self.remove(self.lowest);
-            self.lowest += 1;
+        if end > self.end {
+            self.advance(end);
         }
-        let Some(start) = self.make_room(packet.len()) else { return false };
-        self.lowest = self.lowest.min(sequence);
-        self.ring[start..start + packet.len()].copy_from_slice(packet);
-        self.order.push_back((sequence, start as u32));
-        self.used_bytes += cost;
-        for ahead in (0..AHEAD_BYTES).step_by(LINE_BYTES) {
-            prefetch_index(&self.ring[..], self.head + ahead);
+        let newest = self.newest();
+        while self.classes[class].used_bytes + cost > bound_bytes {
+            match self.classes[class].lowest(&self.table, newest) {
+                Some(lowest) if lowest < sequence => self.remove(class, lowest),
+                _ => return false,
+            }
         }
         let payload_end = payload.end.min(packet.len()) as u16;
-        let at = self.slot_of(sequence);
-        self.slots[at] = Slot {
-            sequence,
-            start: start as u32,
+        let slot = Slot {
+            sequence: sequence as u32,
+            start: 0,
+            flow,
             length,
             payload_start: payload_end.min(payload.start.min(packet.len()) as u16),
             payload_end,
-            flow,
             confirmed: false,
             lost: false,
         };
+        self.table.reserve();
+        let start = self.classes[class].make_room(packet.len(), &mut self.table, &mut self.blocks);
+        if !self.table.insert(Slot { start, ..slot }) {
+            return false;
+        }
+        self.blocks.write(start, packet);
+        let class = &mut self.classes[class];
+        class.arrived(sequence, start);
+        class.enter(sequence, newest);
+        class.used_bytes += cost;
         true
     }
 
-    /// Forgets every packet.
+    /// Moves the end to `end`, and drops what is beyond the span then.
+    fn advance(&mut self, end: u64) {
+        let (before, newest) = (self.end, self.newest());
+        self.end = end;
+        let oldest_allowed = end.saturating_sub(self.span);
+        if before > 0 && self.used_bytes() > 0 && end - before >= MOST_SPAN {
+            return self.drop_all(end);
+        }
+        for class in 0..CLASSES {
+            while self.classes[class].may_hold_below(oldest_allowed, newest)
+                && let Some(lowest) = self.classes[class].lowest(&self.table, newest)
+                && lowest < oldest_allowed
+            {
+                self.remove(class, lowest);
+            }
+        }
+    }
+
+    /// Changes the bound, drops the lowest sequences until it holds, and returns the memory beyond it.
+    pub fn set_bound(&mut self, bound_bytes: usize) {
+        let bound_bytes = bound_bytes.min(1 << 30);
+        let is_less = bound_bytes < self.bound_bytes;
+        self.bound_bytes = bound_bytes;
+        self.span = self.keeping.span(bound_bytes);
+        if self.used_bytes() == 0 {
+            self.blocks = Blocks::new(bound_bytes);
+            self.classes = self.keeping.bounds(bound_bytes).map(Class::new);
+        }
+        let newest = self.newest();
+        for (class, bound_bytes) in self.keeping.bounds(bound_bytes).into_iter().enumerate() {
+            self.classes[class].bound_bytes = bound_bytes;
+            while self.classes[class].used_bytes > bound_bytes
+                && let Some(lowest) = self.classes[class].lowest(&self.table, newest)
+            {
+                self.remove(class, lowest);
+            }
+        }
+        if is_less {
+            self.classes.iter_mut().for_each(|class| class.shrink(&self.table, &mut self.blocks));
+            self.blocks.shrink();
+            self.table.shrink();
+        }
+    }
+
+    /// The most bytes held.
+    #[must_use]
+    pub fn bound_bytes(&self) -> usize {
+        self.bound_bytes
+    }
+
+    /// Forgets every packet, and returns the memory.
     pub fn clear(&mut self) {
-        self.slots.fill(Slot::default());
-        self.order.clear();
-        (self.used_bytes, self.end, self.lowest, self.head) = (0, 0, 0, 0);
+        *self = PacketStore::new(self.bound_bytes, self.keeping);
     }
 
-    fn drop_below(&mut self, oldest_allowed: u64) {
-        while self.lowest < oldest_allowed {
-            if self.used_bytes == 0 {
-                self.lowest = oldest_allowed;
-                break;
-            }
-            self.remove(self.lowest);
-            self.lowest += 1;
-        }
+    fn drop_all(&mut self, end: u64) {
+        self.clear();
+        self.end = end;
     }
 
-    fn remove(&mut self, sequence: u64) {
-        if let Some(slot) = self.slot_mut(sequence) {
-            let length = std::mem::take(&mut slot.length);
-            self.used_bytes -= usize::from(length) + OVERHEAD_BYTES;
-        }
-    }
-
-    fn stands_at(&self, sequence: u64, start: u32) -> bool {
-        self.slot(sequence).is_some_and(|slot| slot.start == start)
-    }
-
-    /// Reserves `count` bytes at the ring's head, and frees its oldest bytes as needed.
-    fn make_room(&mut self, count: usize) -> Option<usize> {
-        loop {
-            if let Some(start) = self.take_room(count) {
-                return Some(start);
-            }
-            let (sequence, start) = self.order.pop_front()?;
-            if self.stands_at(sequence, start) {
-                self.move_to_head(sequence, start as usize);
-            }
-        }
-    }
-
-    /// Moves a packet from the ring's oldest end to its head. Its former place guarantees room.
-    fn move_to_head(&mut self, sequence: u64, start: usize) {
-        let length = self.slot(sequence).map_or(0, |slot| usize::from(slot.length));
-        if let Some(to) = self.take_room(length) {
-            self.ring.copy_within(start..start + length, to);
-            self.order.push_back((sequence, to as u32));
-            if let Some(slot) = self.slot_mut(sequence) {
-                slot.start = to as u32;
-            }
-        } else {
-            self.remove(sequence);
-        }
-    }
-
-    /// Reserves `count` free bytes at the ring's head, or at its start if the end is too near.
-    fn take_room(&mut self, count: usize) -> Option<usize> {
-        let (free_at_head, free_at_start) = match self.order.front() {
-            None => (0, self.ring.len()),
-            Some(&(_, oldest)) if self.head <= oldest as usize => (oldest as usize - self.head, 0),
-            Some(&(_, oldest)) => (self.ring.len() - self.head, oldest as usize),
-        };
-        let start = if count <= free_at_head {
-            self.head
-        } else if count <= free_at_start {
-            0
-        } else {
-            return None;
-        };
-        self.head = start + count;
-        Some(start)
+    fn remove(&mut self, class: usize, sequence: u64) {
+        self.classes[class].remove(sequence as u32, &mut self.table, &mut self.blocks);
     }
 }

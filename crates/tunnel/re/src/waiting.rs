@@ -5,10 +5,12 @@
 
 use crate::index::Key;
 
-/// Number of anchors: those of about 1,500 packets in flight at the usual sampling.
-const ANCHORS: usize = 1 << 17;
-/// The largest number of packets.
-const PACKETS: usize = 1 << 12;
+/// The most anchors: those of about 1,500 packets in flight at the usual sampling.
+const MOST_ANCHORS: usize = 1 << 17;
+/// One anchor for so many bytes of the store: 2% of its memory.
+const BYTES_AN_ANCHOR: usize = 512;
+/// Packets that the ring has room for: one for so many anchors.
+const ANCHORS_A_PACKET: usize = 32;
 
 /// Location of a packet's anchors.
 #[derive(Debug, Clone, Copy)]
@@ -23,8 +25,10 @@ struct Packet {
 const NONE: Packet = Packet { sequence: u64::MAX, start: 0, count: 0 };
 
 /// The ring.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct WaitingAnchors {
+    /// Number of anchors; a power of two.
+    anchors: usize,
     keys: Vec<Key>,
     /// Packets by sequence modulo their number.
     packets: Vec<Packet>,
@@ -32,32 +36,52 @@ pub(crate) struct WaitingAnchors {
 }
 
 impl WaitingAnchors {
-    /// Keeps the anchors of a packet. The memory is allocated with the first ones.
+    /// A ring for a store of `store_bytes`. It takes memory with the first anchors.
+    pub(crate) fn new(store_bytes: usize) -> Self {
+        let anchors = (store_bytes / BYTES_AN_ANCHOR).next_power_of_two().clamp(4096, MOST_ANCHORS);
+        WaitingAnchors { anchors, keys: Vec::new(), packets: Vec::new(), written: 0 }
+    }
+
+    /// The store has `store_bytes` from now on. A ring of another size begins empty.
+    pub(crate) fn set_store_bytes(&mut self, store_bytes: usize) {
+        let other = WaitingAnchors::new(store_bytes);
+        if other.anchors != self.anchors {
+            *self = other;
+        }
+    }
+
+    /// Bytes of its memory.
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.keys.len() * size_of::<Key>() + self.packets.len() * size_of::<Packet>()
+    }
+
+    /// Keeps the anchors of a packet.
     pub(crate) fn keep(&mut self, sequence: u64, keys: impl Iterator<Item = Key>) {
         if self.keys.is_empty() {
-            self.keys = vec![Key::default(); ANCHORS];
-            self.packets = vec![NONE; PACKETS];
+            self.keys = vec![Key::default(); self.anchors];
+            self.packets = vec![NONE; self.anchors / ANCHORS_A_PACKET];
         }
         let start = self.written;
         for key in keys {
-            self.keys[self.written as usize % ANCHORS] = key;
+            self.keys[self.written as usize & (self.anchors - 1)] = key;
             self.written += 1;
         }
         let count = (self.written - start) as usize;
-        self.packets[sequence as usize % PACKETS] = Packet { sequence, start, count };
+        let packets = self.packets.len();
+        self.packets[sequence as usize & (packets - 1)] = Packet { sequence, start, count };
     }
 
     /// The anchors of a packet, if they were not overwritten.
     pub(crate) fn of(&self, sequence: u64) -> Option<impl Iterator<Item = Key> + '_> {
-        let packet = self.packets.get(sequence as usize % PACKETS)?;
-        let there = packet.sequence == sequence && self.written - packet.start <= ANCHORS as u64;
+        let packet = self.packets.get(sequence as usize & self.packets.len().wrapping_sub(1))?;
+        let there = packet.sequence == sequence && self.written - packet.start <= self.anchors as u64;
         let at = packet.start as usize;
-        there.then(|| (at..at + packet.count).map(|at| self.keys[at % ANCHORS]))
+        there.then(|| (at..at + packet.count).map(|at| self.keys[at & (self.anchors - 1)]))
     }
 
-    /// Forgets everything.
+    /// Forgets everything, and returns the memory.
     pub(crate) fn clear(&mut self) {
-        self.packets.fill(NONE);
+        (self.keys, self.packets) = (Vec::new(), Vec::new());
     }
 }
 
@@ -70,7 +94,7 @@ mod tests {
     fn anchors_are_there_until_newer_ones_overwrite_them_and_never_anothers() {
         let index = Index::new(1 << 20, 4);
         let keys = |sequence: u64, count: u64| (0..count).map(move |at| sequence * 1000 + at);
-        let mut waiting = WaitingAnchors::default();
+        let mut waiting = WaitingAnchors::new(64 << 20);
         assert!(waiting.of(0).is_none());
         for sequence in 0..6000 {
             let count = sequence % 90;

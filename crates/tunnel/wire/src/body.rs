@@ -10,6 +10,7 @@ use crate::notice::Notice;
 use crate::receipt::Receipt;
 use crate::request::Request;
 use crate::short::Outline;
+use crate::stores::Stores;
 
 macro_rules! parsers {
     ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal, $class:ident $([$plain:ident])?

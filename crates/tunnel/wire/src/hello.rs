@@ -94,6 +94,9 @@ pub const SEPARATES: u32 = 2048;
 pub const COMBINES: u32 = 4096;
 /// Has instructions for AES: sessions between two such nodes are sealed with AES-256-GCM.
 pub const COMPUTES_AES: u32 = 8192;
+/// Keeps short packets apart from long ones, and bounds its stores by bytes alone: between two such nodes, a
+/// link sequence without a stored packet takes no room.
+pub const KEEPS_APART: u32 = 16_384;
 
 impl Hello {
     /// The version of a session between this node and `other`.

@@ -42,6 +42,7 @@ pub mod request;
 pub mod reset;
 pub mod shim;
 pub mod short;
+pub mod stores;
 pub mod udp;
 pub mod unit;
 pub mod varint;

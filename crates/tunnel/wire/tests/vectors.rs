@@ -23,6 +23,7 @@ use wire::request::{self, Request};
 use wire::shim::compact::{self, Compact};
 use wire::shim::slots::{self, Slots};
 use wire::short::Outline;
+use wire::stores::Stores;
 use wire::unit::{self, Kind};
 use wire::varint;
 
@@ -131,6 +132,17 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
                 "runs": it.runs().map(|(run, state)| {
                     json!([run.end - run.start, format!("{state:?}").to_lowercase()])
                 }).collect::<Value>(),
+            });
+            (value, Some(out))
+        }
+        "stores" => {
+            let it = Stores::parse(input).unwrap();
+            it.emit(&mut out);
+            let value = json!({
+                "asks": it.asks,
+                "number": it.number,
+                "heard": it.heard,
+                "kept_kib": it.kept_kib,
             });
             (value, Some(out))
         }
@@ -358,6 +370,7 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
         "hello" => Hello::parse(input).is_err(),
         "receipt" => Receipt::parse(input).is_err(),
         "request" => Request::parse(input).is_err(),
+        "stores" => Stores::parse(input).is_err(),
         "reduced" => Compact::parse(Reduced::parse(input).unwrap().shim).is_err(),
         "slots" => slots::Encoded::parse(input).is_err(),
         "shared" => Shared::parse(input).is_err(),
@@ -380,7 +393,7 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
 fn what_the_specification_refuses_is_refused() {
     let vectors = vectors();
     let refused: Vec<&Value> = vectors.iter().filter(|vector| vector["value"].is_null()).collect();
-    assert_eq!(refused.len(), 37);
+    assert_eq!(refused.len(), 38);
     for vector in refused {
         let (format, input) = (vector["format"].as_str().unwrap(), bytes(vector["hex"].as_str().unwrap()));
         assert!(is_refused(format, &input), "{format}: {}", vector["about"]);
@@ -429,5 +442,5 @@ fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
         }
         formats.insert(format.to_owned());
     }
-    assert_eq!(formats.len(), 21, "{formats:?}");
+    assert_eq!(formats.len(), 22, "{formats:?}");
 }

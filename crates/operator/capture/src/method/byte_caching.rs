@@ -71,9 +71,10 @@ impl ByteCaching {
         way.encoder.encode(sequence, packet.bytes, packet.inner, &mut self.encoded)
     }
 
-    /// The largest distance of the encoder's references (`re::store`: one sequence for 256 bytes).
+    /// The distance of references up to which clients are compared: as many packets as a store can hold. Packets
+    /// that are not stored make the distance of a few references longer.
     fn reach_packets(&self) -> usize {
-        (self.parameters.store_bytes / 256).max(64)
+        (self.parameters.store_bytes / re::store::OVERHEAD_BYTES).max(64)
     }
 }
 

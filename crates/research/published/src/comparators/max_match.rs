@@ -2,7 +2,7 @@
 
 use super::Counted;
 use crate::policy::NAIVE;
-use re::{Encoded, Encoder, Form, Parameters, Sharing};
+use re::{Encoded, Encoder, Form, Keeping, Parameters, Sharing};
 use std::net::{IpAddr, Ipv4Addr};
 use wire::inner::{Flow, Inner, UDP};
 
@@ -25,6 +25,7 @@ impl MaxMatch {
             window_bytes: 32,
             sample_bits: 4,
             store_bytes: store_bytes.clamp(*Parameters::STORE_BYTES.start(), *Parameters::STORE_BYTES.end()),
+            keeping: Keeping::Together,
         };
         MaxMatch { encoder: Encoder::new(&parameters), sequence: 0, shim: Vec::new() }
     }

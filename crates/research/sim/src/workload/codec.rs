@@ -83,7 +83,7 @@ impl Codec {
     #[must_use]
     pub fn decoder(&self) -> Decoder {
         let Parameters { window_bytes, sample_bits, store_bytes, .. } = self.parameters;
-        Decoder::new(window_bytes, sample_bits, store_bytes)
+        Decoder::new(window_bytes, sample_bits, store_bytes, self.parameters.keeping())
     }
 
     /// Decodes the first pass with a new decoder; returns the number of correct packets.

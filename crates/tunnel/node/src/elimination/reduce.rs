@@ -6,7 +6,8 @@
 
 use crate::elimination::compress::{Compress, Decompress, DecompressError, Reduction, Shortening};
 use re::mac::PacketMac;
-use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
+use re::store::SHORT_BYTES;
+use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Keeping, Miss, Parameters, Policy};
 use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
@@ -235,10 +236,31 @@ impl Reduce {
         }
     }
 
-    /// Whether every packet is remembered until so many bytes were sent after it.
+    /// Whether a packet with so many bytes of payload is remembered until about `bytes` were sent after it.
+    /// Short ones are not, because they have a small part of the store.
     #[must_use]
-    pub fn remembers(&self, bytes: usize) -> bool {
-        self.encoder.is_some() && self.parameters.as_ref().is_some_and(|it| it.store_bytes >= bytes)
+    pub fn remembers(&self, payload_bytes: usize, bytes: usize) -> bool {
+        let remembers = |parameters: &Parameters| match parameters.keeping() {
+            Keeping::Together => parameters.store_bytes >= bytes,
+            Keeping::Apart => payload_bytes >= SHORT_BYTES && parameters.store_bytes >= bytes,
+        };
+        self.encoder.is_some() && self.parameters.as_ref().is_some_and(remembers)
+    }
+
+    /// Changes the bound of the store.
+    pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        if let Some(parameters) = &mut self.parameters {
+            parameters.store_bytes = store_bytes;
+        }
+        if let Some(encoder) = &mut self.encoder {
+            encoder.set_store_bytes(store_bytes);
+        }
+    }
+
+    /// Bytes of memory of the encoder.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.encoder.as_ref().map_or(0, Encoder::size_bytes)
     }
 
     /// A packet as it was sent, while it is remembered.
@@ -315,15 +337,29 @@ impl From<DecompressError> for NotRestored {
 }
 
 impl Restore {
-    /// For a peer whose encoder announces these parameters, which may have any values. Reads packets in the
-    /// compact form and in `form`.
+    /// For a peer whose encoder announces these parameters, which may have any values. Of `ours`, the form is
+    /// read beside the compact one, and the peer keeps packets likewise.
     #[must_use]
-    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
+    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, ours: &Parameters) -> Self {
         let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
             && sample_bits <= Parameters::MAX_SAMPLE_BITS
             && Parameters::STORE_BYTES.contains(&store_bytes);
-        let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
+        let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes, ours.keeping()));
+        let form = ours.form;
         Restore { decoder, decompress: Decompress::new(), generation: 0, form, is_injected: false }
+    }
+
+    /// Changes the bound of the store.
+    pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        if let Some(decoder) = &mut self.decoder {
+            decoder.set_store_bytes(store_bytes);
+        }
+    }
+
+    /// Bytes of memory of the decoder.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.decoder.as_ref().map_or(0, Decoder::size_bytes)
     }
 
     /// The generation of the store.

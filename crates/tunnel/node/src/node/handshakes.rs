@@ -5,7 +5,7 @@ use super::Node;
 use crate::config::Config;
 use crate::event::Event;
 use crate::keys::{NetworkKey, PublicKey};
-use crate::peer::{capabilities, store_kib};
+use crate::peer::capabilities;
 use crate::session::admission::{Answer, Letter};
 use crate::session::challenge;
 use crate::session::handshake::{Identity, Marked, Refused};
@@ -281,7 +281,7 @@ fn own_hello(config: &Config, boot: u64) -> Hello {
         newest_version: *config.versions.end(),
         boot,
         number: 0,
-        store_kib: store_kib(&config.reduce),
+        store_kib: config.store_kib(),
         capabilities: capabilities(config),
         // without removal a peer need not keep what comes
         window_bytes: match config.reduce.policy {

@@ -6,12 +6,15 @@ mod coalescer;
 mod fragments;
 mod outbox;
 mod overflow;
+mod store_sizes;
 
 pub(super) use assembly::Assembly;
 pub(super) use coalescer::{Coalescer, Partial};
 pub(super) use fragments::{Fragment, Fragments};
 pub(super) use outbox::Outbox;
 pub(super) use overflow::Overflow;
+pub use store_sizes::Sizes;
+use store_sizes::StoreSizes;
 
 use crate::arq::{Abilities, Arq};
 use crate::config::Config;
@@ -22,13 +25,14 @@ use crate::path::delay::PathDelay;
 use crate::path::mtu::Measured;
 use crate::session::transport::Ends;
 use crate::snoop::TcpRepair;
-use re::{Form, Parameters, Policy};
+use re::{Form, Keeping, Parameters, Policy};
 use recovery::Settings;
 use std::time::Duration;
 use wire::hello::{
-    ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
-    NOTIFIES, RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
+    ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, KEEPS_APART,
+    LENGTHENS, LISTENS, NOTIFIES, RECOVERS, SEPARATES, UNCODES, UNCODES_ROWS,
 };
+use wire::stores::Stores;
 
 /// The share of the whole path's round trip within which end hosts take what comes late for reordered and not
 /// for lost (RACK, RFC 8985, section 6.2).
@@ -48,8 +52,8 @@ const MAX_PATIENCE_TO_FILL: Duration = Duration::from_millis(25);
 pub struct Link {
     /// The ends that share it. In a plain tunnel packets go as they are, and nothing is told of them.
     ends: Ends,
-    /// Bytes of the store that both ends use for each direction; 0 in a plain tunnel.
-    store_bytes: usize,
+    /// Sizes of the stores of both directions; 0 in a plain tunnel.
+    sizes: StoreSizes,
     /// Receipts, retransmission, requests, and order.
     pub(super) arq: Arq,
     /// Leaves out what the peer has.
@@ -77,6 +81,7 @@ pub fn capabilities(config: &Config) -> u32 {
         | UNCODES
         | UNCODES_ROWS
         | HEEDS
+        | if parameters.keeping() == Keeping::Apart { KEEPS_APART } else { 0 }
         | if config.computes_aes { COMPUTES_AES } else { 0 }
         | if snoop.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
@@ -95,12 +100,6 @@ fn sends_again(parameters: &Parameters) -> bool {
     parameters.policy.repairs_losses() && parameters.form == Form::Compact
 }
 
-/// Bytes that this node stores for a direction, as it says in its hello.
-#[must_use]
-pub fn store_kib(parameters: &Parameters) -> u32 {
-    u32::try_from(parameters.store_bytes / 1024).unwrap_or(u32::MAX)
-}
-
 impl Link {
     /// A new link of these ends with the peer that said `hello`. `shares`: this node has a group.
     #[must_use]
@@ -111,7 +110,10 @@ impl Link {
         );
         let (parameters, hello) = if ends.is_plain { (&off.0, &off.1) } else { (&config.reduce, hello) };
         let can = |capability: u32| hello.capabilities & capability != 0;
-        let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
+        let keeping = if can(KEEPS_APART) { parameters.keeping() } else { Keeping::Together };
+        let parameters = &Parameters { keeping, ..*parameters };
+        let store_kib = config.store_kib().min(hello.store_kib);
+        let store_bytes = store_kib as usize * 1024;
         let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
         // compressed content repeats nothing that others could have heard; shared packets are compressed when
         // they are cut
@@ -121,14 +123,14 @@ impl Link {
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
             ends,
-            store_bytes,
+            sizes: StoreSizes::new(store_kib, keeping == Keeping::Apart),
             arq: Arq::new(abilities),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),
                 hello.sample_bits.into(),
                 store_bytes,
-                parameters.form,
+                parameters,
             ),
             path_delay: PathDelay::default(),
             tcp: TcpRepair::new(config.snoop.as_ref(), hello.capabilities, sends_again, can(RECOVERS)),
@@ -156,10 +158,63 @@ impl Link {
         self.ends.is_plain
     }
 
-    /// Bytes of the store that both ends use for each direction.
+    /// Sizes of the stores of both directions.
     #[must_use]
-    pub fn store_bytes(&self) -> usize {
-        self.store_bytes
+    pub fn store_sizes(&self) -> Sizes {
+        self.sizes.now()
+    }
+
+    /// Whether the stores may have other sizes than those of the hellos.
+    #[must_use]
+    pub fn resizes(&self) -> bool {
+        self.sizes.is_live()
+    }
+
+    /// The sizes of them that this node's memory has room for.
+    #[must_use]
+    pub fn wanted_stores(&self) -> Sizes {
+        self.sizes.wanted()
+    }
+
+    /// Bytes of memory of the sender's and the receiver's store.
+    #[must_use]
+    pub fn memory_bytes(&self) -> [usize; 2] {
+        [self.reduce.memory_bytes(), self.restore.memory_bytes()]
+    }
+
+    /// This node's memory has room for stores of these sizes.
+    pub fn want_stores(&mut self, now: Duration, wanted: Sizes) {
+        let before = self.sizes.now();
+        let sizes = self.sizes.want(now, wanted);
+        self.resize(before, sizes);
+    }
+
+    /// Takes what the peer says of the sizes.
+    pub fn take_stores(&mut self, frame: &Stores) {
+        let before = self.sizes.now();
+        let sizes = self.sizes.take(frame);
+        self.resize(before, sizes);
+    }
+
+    /// Does what is due for the sizes.
+    pub fn expire_stores(&mut self, now: Duration) {
+        let before = self.sizes.now();
+        let sizes = self.sizes.handle_timeout(now);
+        self.resize(before, sizes);
+    }
+
+    /// What is to be said of the sizes.
+    pub fn next_stores(&mut self) -> Option<Stores> {
+        self.sizes.take_frame()
+    }
+
+    fn resize(&mut self, before: Sizes, now: Sizes) {
+        if now.kept_kib != before.kept_kib {
+            self.restore.set_store_bytes(now.kept_kib as usize * 1024);
+        }
+        if now.used_kib != before.used_kib {
+            self.reduce.set_store_bytes(now.used_kib as usize * 1024);
+        }
     }
 
     /// A datagram begins, with this left over from the one before: the link sequence under which it travels.
@@ -228,7 +283,7 @@ impl Link {
     /// Whether something waits to be said beside packets.
     #[must_use]
     pub fn has_to_say(&self) -> bool {
-        !self.outbox.is_empty() || self.tcp.waiting() > 0 || self.arq.has_repair()
+        !self.outbox.is_empty() || self.sizes.has_to_say() || self.tcp.waiting() > 0 || self.arq.has_repair()
     }
 
     /// When the peer is told what came, or something of groups, though no packet leaves.
@@ -241,6 +296,12 @@ impl Link {
     #[must_use]
     pub fn asks_at(&self) -> Option<Duration> {
         [self.arq.ask_at(), self.tcp.notice_at()].into_iter().flatten().min()
+    }
+
+    /// When [`Link::expire_stores`] has something to do.
+    #[must_use]
+    pub fn stores_expire_at(&self) -> Option<Duration> {
+        self.sizes.timeout()
     }
 
     /// Measurements of the path.

@@ -1,7 +1,6 @@
 //! The status of a peer.
 
 use super::Peer;
-use super::link::Link;
 use crate::group::Sharing;
 use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, outer_header_bytes};
 use overhear::StationId;
@@ -35,7 +34,9 @@ impl Peer {
             path_mtu_confirmed: self.path.is_confirmed(),
             version: self.sessions.version(),
             cipher: self.sessions.cipher().map(|cipher| cipher.to_string()),
-            store_bytes: link.map(Link::store_bytes),
+            store_bytes: link.map(|link| link.store_sizes().used_kib as usize * 1024),
+            received_store_bytes: link.map(|link| link.store_sizes().kept_kib as usize * 1024),
+            memory_bytes: self.store_memory_bytes() + self.cache_bytes(),
             radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),
             overheard_share: link
                 .and_then(|link| sharing?.codec.overheard_share(StationId(link.roles.member()?.id))),

@@ -83,7 +83,7 @@ impl Link {
         Link {
             parameters,
             encoder: Encoder::new(&parameters),
-            decoder: Decoder::new(window_bytes, sample_bits, store_bytes),
+            decoder: Decoder::new(window_bytes, sample_bits, store_bytes, parameters.keeping()),
             generations: (0, 0),
             originals: Vec::new(),
         }

@@ -140,7 +140,7 @@ proptest! {
         frames in prop::collection::vec((prop::sample::select(published::form::ALL.to_vec()), 0u8..4, prop::collection::vec(0u8..60, 0..60)), 0..20),
         sequence in 0u64..30,
     ) {
-        let mut decoder = Decoder::new(16, 4, 1 << 16);
+        let mut decoder = Decoder::new(16, 4, 1 << 16, re::Keeping::Together);
         for number in 0..10 {
             let packet = packet([(number, 500), (0, 100), (1, 100)], number, usize::from(number));
             decoder.store(u64::from(number), &packet, &crate::link::inner(&packet));
@@ -161,7 +161,8 @@ proptest! {
 /// it.
 #[test]
 fn what_an_overtaken_packet_refers_to_is_still_there() {
-    let parameters = Parameters { store_bytes: 64 << 10, ..Parameters::default() };
+    let keeping = re::Keeping::Together;
+    let parameters = Parameters { store_bytes: 64 << 10, keeping, ..Parameters::default() };
     let mut link = Link::new(parameters);
     let unique = |number: u64| tcp_packet(80, number as u32 * 1000, &pseudo_random(number, 1360));
     for number in 0..53 {

@@ -1,7 +1,8 @@
 //! The packet store against a simple model of its rule, and the two stores of a direction against each other.
 
 use proptest::prelude::*;
-use re::store::{OVERHEAD_BYTES, PacketStore, receiver_bytes};
+use re::Keeping;
+use re::store::{OVERHEAD_BYTES, PacketStore, SHORT_BYTES, receiver_bytes};
 use std::collections::BTreeMap;
 
 /// A packet whose bytes identify it.
@@ -49,7 +50,8 @@ proptest! {
         arrivals in arrivals(200),
         bound_bytes in 300usize..20_000,
     ) {
-        let mut store = PacketStore::new(bound_bytes);
+        let keeping = Keeping::Together;
+        let mut store = PacketStore::new(bound_bytes, keeping);
         let mut model = BTreeMap::new();
         for (number, (sequence, length)) in arrivals.into_iter().enumerate() {
             store.insert(sequence, &packet(sequence, length), 0..length);
@@ -82,9 +84,10 @@ proptest! {
         lengths in prop::collection::vec((1usize..1600, 0u64..20), 1..300),
         fates in prop::collection::vec((prop::bool::weighted(0.8), 0usize..5), 300),
         store_bytes in 4096usize..40_000,
+        keeping in prop::sample::select(vec![Keeping::Together, Keeping::Apart]),
     ) {
-        let mut sender = PacketStore::new(store_bytes);
-        let mut receiver = PacketStore::new(receiver_bytes(store_bytes));
+        let mut sender = PacketStore::new(store_bytes, keeping);
+        let mut receiver = PacketStore::new(receiver_bytes(store_bytes), keeping);
         let (mut sequence, mut late, mut got) = (0, Vec::new(), Vec::new());
         for ((length, gap), (arrives, delay)) in lengths.into_iter().zip(fates) {
             sequence += 1 + gap;
@@ -110,7 +113,7 @@ proptest! {
 
 #[test]
 fn sequences_far_apart_are_bounded_by_the_tables_span() {
-    let mut store = PacketStore::new(1 << 20);
+    let mut store = PacketStore::new(1 << 20, Keeping::Together);
     assert!(store.insert(5, b"five", 0..4));
     assert!(store.insert(5 + 4095, b"within 4096", 0..4));
     assert!(store.holds(5));
@@ -126,7 +129,7 @@ fn sequences_far_apart_are_bounded_by_the_tables_span() {
 
 #[test]
 fn marks_are_news_once_and_leave_with_the_packet() {
-    let mut store = PacketStore::new(4096);
+    let mut store = PacketStore::new(4096, Keeping::Together);
     assert!(!store.confirm(7), "it is not there yet");
     store.insert(7, b"packet", 0..6);
     assert!(store.confirm(7) && !store.confirm(7));
@@ -144,8 +147,90 @@ fn marks_are_news_once_and_leave_with_the_packet() {
 
 #[test]
 fn a_packet_that_is_held_already_stays_as_it_is() {
-    let mut store = PacketStore::new(4096);
+    let mut store = PacketStore::new(4096, Keeping::Together);
     assert!(store.insert(7, b"first", 0..5));
     assert!(!store.insert(7, b"other", 0..5));
     assert_eq!(store.get(7).unwrap().packet, b"first");
+}
+
+/// The most bytes of long packets behind the newest one that a store of 1 MiB still holds, beside so many
+/// short packets before each of them. `stored`: whether the short ones are long enough to be stored.
+fn horizon_bytes(short_packets: u64, stored: bool) -> usize {
+    let mut store = PacketStore::new(1 << 20, Keeping::Apart);
+    let mut long = Vec::new();
+    for _ in 0..4000 {
+        let mut sequence = long.last().map_or(0, |last| last + 1);
+        for _ in 0..short_packets {
+            if stored {
+                store.insert(sequence, &packet(sequence, 100), 28..100);
+            }
+            sequence += 1;
+        }
+        assert!(store.insert(sequence, &packet(sequence, 1400), 40..1400));
+        long.push(sequence);
+    }
+    let held = long.iter().rev().take_while(|sequence| store.holds(**sequence)).count();
+    assert_eq!(held, long.iter().filter(|sequence| store.holds(**sequence)).count(), "the newest are held");
+    held * 1400
+}
+
+#[test]
+fn telemetry_and_acknowledgments_push_no_bulk_out_of_the_store() {
+    let alone = horizon_bytes(0, false);
+    assert!(alone > (1 << 20) * 8 / 10, "{alone}");
+    for (short_packets, stored) in [(2, false), (100, false), (1, true), (50, true)] {
+        let beside = horizon_bytes(short_packets, stored);
+        assert!(beside * 5 >= alone * 4, "{beside} beside {short_packets}, and {alone} alone");
+    }
+}
+
+#[test]
+fn short_packets_have_a_share_of_the_bound_to_themselves() {
+    let mut store = PacketStore::new(64 << 10, Keeping::Apart);
+    assert!(store.insert(0, &packet(0, 1400), 40..1400));
+    for sequence in 1..10_000 {
+        let length = SHORT_BYTES - 1;
+        assert!(store.insert(sequence, &packet(sequence, length), 0..length));
+        assert!(store.used_bytes() <= 1400 + OVERHEAD_BYTES + (64 << 10) / 8);
+    }
+    assert!(store.holds(0) && store.holds(9_999) && !store.holds(9_900));
+}
+
+#[test]
+fn a_store_without_packets_has_little_memory_and_a_shrunk_one_returns_it() {
+    let mut store = PacketStore::new(64 << 20, Keeping::Apart);
+    assert!(store.size_bytes() < 16 << 10);
+    for sequence in 0..20_000 {
+        store.insert(sequence, &packet(sequence, 1000), 40..1000);
+    }
+    let (full, held) = (store.size_bytes(), store.used_bytes());
+    assert!(full > held && full < held * 13 / 10, "{full} for {held}");
+    store.set_bound(4 << 20);
+    let newest: Vec<u64> = (0..20_000).filter(|sequence| store.holds(*sequence)).collect();
+    assert_eq!(newest.first(), Some(&(20_000 - newest.len() as u64)));
+    assert!(store.used_bytes() <= 4 << 20 && store.used_bytes() > 3 << 20);
+    assert!(store.size_bytes() < 10 << 20, "{}", store.size_bytes());
+    for &sequence in &newest {
+        assert_eq!(store.get(sequence).unwrap().packet, packet(sequence, 1000));
+    }
+    store.set_bound(64 << 20);
+    assert!((20_000..40_000).all(|sequence| store.insert(sequence, &packet(sequence, 1000), 40..1000)));
+    assert!(newest.iter().all(|sequence| store.holds(*sequence)));
+    store.set_bound(0);
+    assert!(store.size_bytes() < 16 << 10);
+}
+
+#[test]
+fn packets_far_ahead_that_stay_do_not_keep_the_memory_of_those_around_them() {
+    let mut store = PacketStore::new(4 << 20, Keeping::Apart);
+    let mut most = 0;
+    for sequence in 0..40_000u64 {
+        store.insert(sequence, &packet(sequence, 1000), 0..1000);
+        if sequence % 100 == 0 {
+            store.insert(sequence + 100_000, &packet(sequence + 100_000, 1000), 0..1000);
+        }
+        most = most.max(store.size_bytes());
+    }
+    assert!((100_000..139_900).step_by(100).all(|sequence| store.holds(sequence)));
+    assert!(most < 6 << 20, "{most}");
 }

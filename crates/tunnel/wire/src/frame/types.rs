@@ -100,6 +100,8 @@ macro_rules! with_frame_types {
             /// A reduced IP packet with chunks named by their SHA-1. Reserved for experiments: other nodes
             /// cannot read it. Takes a link sequence.
             ReducedHashed = 35, "reduced, hashed", Packet, Reduced;
+            /// Sizes of the two stores from now on: [`crate::stores::Stores`].
+            Stores = 36, "stores", Control, Stores;
         }
     };
 }

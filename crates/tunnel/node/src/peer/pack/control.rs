@@ -12,6 +12,7 @@ use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::receipt::Receipt;
 use wire::request::Request;
+use wire::stores::Stores;
 
 impl Peer {
     pub(super) fn write_control(&mut self, now: Duration, due: &PendingControl, out: &mut Vec<u8>) {
@@ -31,6 +32,11 @@ impl Peer {
         }
         if link.outbox.take_flush() {
             frame::emit(FrameType::Flushed, &[link.restore.generation()], out);
+        }
+        if let Some(stores) = link.next_stores() {
+            let mut body = Vec::new();
+            stores.emit(&mut body);
+            frame::emit(FrameType::Stores, &body, out);
         }
         if !due.asked.is_empty() {
             let mut body = Vec::new();
@@ -147,6 +153,11 @@ impl Peer {
                 let &[generation] = body else { return false };
                 link.reduce.adopt_generation(generation);
                 link.arq.clear_sent();
+                true
+            }
+            FrameType::Stores => {
+                let Ok(stores) = Stores::parse(body) else { return false };
+                link.take_stores(&stores);
                 true
             }
             FrameType::Close => {

@@ -189,7 +189,8 @@ impl Peer {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
             let references = if written.reduced { link.reduce.references() } else { &[] };
-            let is_kept_whole = !is_worth_a_copy(&written) && link.reduce.remembers(sender::MAX_BYTES);
+            let is_kept_whole =
+                !is_worth_a_copy(&written) && link.reduce.remembers(inner.payload_bytes(), sender::MAX_BYTES);
             let copy = match is_kept_whole {
                 true => Copy::Elsewhere(written.packet_bytes),
                 false => Copy::Frame(builder.session, written.frame_type, &out[start + 1..]),

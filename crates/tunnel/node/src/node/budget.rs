@@ -1,0 +1,60 @@
+//! The node's budget of memory: who has how much of it, from time to time.
+
+use super::Node;
+use crate::memory::{self, DIVIDE_EVERY, DIVIDE_IDLE_EVERY, Demand};
+use crate::status::MemoryStatus;
+use std::time::Duration;
+
+/// The latest division.
+#[derive(Default)]
+pub(super) struct Budget {
+    /// When the next division is due. `None` without a budget, and while no store holds anything.
+    divide_at: Option<Duration>,
+    demands: Vec<Demand>,
+    grants: Vec<usize>,
+}
+
+impl Node {
+    /// Bytes of caches of overheard content: this node's own, and those of groups that it is a member of.
+    fn cache_bytes(&self) -> usize {
+        let own = self.ctx.sharing.as_ref().map_or(0, |sharing| sharing.codec.cache_bytes());
+        own + self.peers.iter().map(|peer| peer.cache_bytes()).sum::<usize>()
+    }
+
+    /// When the budget is divided again.
+    pub(super) fn divides_at(&self) -> Option<Duration> {
+        self.budget.divide_at
+    }
+
+    /// Divides the budget, if that is due.
+    pub(super) fn divide_memory(&mut self, now: Duration) {
+        let Some(budget_bytes) = self.ctx.config.memory_bytes else { return };
+        if self.budget.divide_at.is_some_and(|at| now < at) {
+            return;
+        }
+        let most_bytes = self.ctx.config.reduce.store_bytes;
+        let budget_bytes = budget_bytes.saturating_sub(self.cache_bytes());
+        let Budget { demands, grants, .. } = &mut self.budget;
+        demands.clear();
+        for peer in &mut self.peers {
+            demands.extend(peer.demands(now, most_bytes));
+        }
+        memory::divide(budget_bytes, demands, grants);
+        let of_peers = grants.as_chunks::<2>().0;
+        for (peer, granted) in self.peers.iter_mut().zip(of_peers) {
+            peer.grant(now, *granted, most_bytes);
+        }
+        let is_held = demands.iter().any(|demand| demand.held_bytes > 0);
+        let is_active = demands.iter().any(|demand| demand.idle < DIVIDE_IDLE_EVERY);
+        let pause = if is_active { DIVIDE_EVERY } else { DIVIDE_IDLE_EVERY };
+        self.budget.divide_at = is_held.then_some(now + pause);
+    }
+
+    /// The budget and its use; `None` without a budget.
+    pub(super) fn memory_status(&self) -> Option<MemoryStatus> {
+        let budget_bytes = self.ctx.config.memory_bytes?;
+        let cache_bytes = self.cache_bytes();
+        let of_stores: usize = self.peers.iter().map(|peer| peer.store_memory_bytes()).sum();
+        Some(MemoryStatus { budget_bytes, used_bytes: of_stores + cache_bytes, cache_bytes })
+    }
+}
