@@ -240,10 +240,22 @@ impl Config {
         self.group.filter(|_| stations > 1 || stations == 1 && others > 0)
     }
 
+    /// The most bytes of memory of caches of overheard content: of this node's own group, and of the groups
+    /// that it becomes a member of. In a mesh, each peer can have one.
+    #[must_use]
+    pub fn cache_bytes(&self) -> usize {
+        let Some(group) = self.group else { return 0 };
+        let own = usize::from(self.sharing().is_some());
+        let of_others = if self.mesh.is_one() { self.peers.len() } else { 1 - own };
+        (own + of_others) * overhear::Gateway::bytes_of_cache(group.slot_bits)
+    }
+
     /// Size of a store at the beginning of a session, in KiB: an equal part of the memory.
     #[must_use]
     pub(crate) fn store_kib(&self) -> u32 {
-        let part_bytes = self.memory_bytes.map(|bytes| memory::equal_part(bytes, self.peers.len()));
+        let part_bytes = self
+            .memory_bytes
+            .map(|bytes| memory::equal_part(bytes.saturating_sub(self.cache_bytes()), self.peers.len()));
         let store_bytes = part_bytes.unwrap_or(usize::MAX).min(self.reduce.store_bytes);
         u32::try_from(store_bytes / 1024).unwrap_or(u32::MAX)
     }

@@ -82,6 +82,7 @@ pub use config::{Config, ConfigError, Destination, Gateways, Group, Mesh, PeerCo
 pub use elimination::compress::Shortening;
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PresharedKey, PrivateKey, PublicKey};
+pub use memory::least_memory_bytes;
 pub use node::{Node, Transmit, station_name};
 pub use path::lanes::MAX_LANES;
 pub use peer::pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};

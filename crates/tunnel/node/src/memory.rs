@@ -2,7 +2,7 @@
 //!
 //! Every store has a bound at any time, and the bounds together take no more memory than the budget. What
 //! active directions hold comes first, in equal parts where it is too much. The rest of the budget is room to
-//! grow. A direction without traffic keeps what others do not need, and gives everything back in the end.
+//! grow, which takes no memory yet. A direction without traffic keeps what others do not need, and gives everything back in the end.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ pub(crate) const DIVIDE_EVERY: Duration = Duration::from_secs(1);
 /// Time between two divisions otherwise, while a store holds something.
 pub(crate) const DIVIDE_IDLE_EVERY: Duration = Duration::from_secs(60);
 /// A direction without a packet for so long is idle.
-const IDLE: Duration = Duration::from_secs(60);
+pub(crate) const IDLE: Duration = Duration::from_secs(60);
 /// An idle direction gives everything back.
 const GIVE_BACK: Duration = Duration::from_secs(600);
 
 /// Memory that every direction has.
-const LEAST_BYTES: usize = 640 << 10;
+pub(crate) const LEAST_BYTES: usize = 640 << 10;
 /// Room to grow beside what is held.
 const ROOM_BYTES: usize = 16 << 20;
 /// Room to grow for each byte held.
@@ -37,8 +37,14 @@ pub(crate) struct Demand {
 
 /// An equal part of the budget as the size of a store, for each direction of so many peers.
 pub(crate) fn equal_part(budget_bytes: usize, peers: usize) -> usize {
-    let part_bytes = budget_bytes / (2 * peers.max(1));
-    re::memory::receivers_store(part_bytes.max(LEAST_BYTES))
+    let part_bytes = (budget_bytes / (2 * peers.max(1))).max(LEAST_BYTES);
+    re::memory::receivers_store(part_bytes).min(re::memory::senders_store(part_bytes))
+}
+
+/// The least budget for so many peers, beside caches of overheard content.
+#[must_use]
+pub fn least_memory_bytes(peers: usize) -> usize {
+    2 * peers * LEAST_BYTES
 }
 
 /// Divides the budget. `grants` gets the bytes of memory of each demand, in order.
@@ -54,6 +60,7 @@ pub(crate) fn divide(budget_bytes: usize, demands: &[Demand], grants: &mut Vec<u
     let keeps = |demand: &Demand| demand.idle < GIVE_BACK;
     fill(&mut rest, demands, grants, |demand| if keeps(demand) { held(demand) } else { 0 });
     fill(&mut rest, demands, grants, |demand| if active(demand) { growing(demand) } else { 0 });
+    fill(&mut rest, demands, grants, |demand| if keeps(demand) { demand.most_bytes } else { 0 });
 }
 
 /// Raises grants to what is wanted, or as many as possible to an equal addition.
@@ -104,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_active_ones_hold_what_they_have_and_the_idle_ones_give_back() {
-        assert_eq!(divided(100, &[demand(40, 0), demand(40, 120)]), [55, 44], "there is room for both");
+        assert_eq!(divided(100, &[demand(40, 0), demand(40, 120)]), [55, 45], "there is room for both");
         assert_eq!(divided(64, &[demand(50, 0), demand(40, 120)]), [56, 7], "the idle one has the rest");
         assert_eq!(divided(64, &[demand(50, 0), demand(40, 1000)]), [63, 0]);
         assert_eq!(divided(64, &[demand(50, 0), demand(40, 0)]), [32, 32], "equal parts");

@@ -108,6 +108,12 @@ impl<const RECORD_BYTES: usize> SlotCache<RECORD_BYTES> {
         self.slot_bits
     }
 
+    /// Bytes of memory of a full cache of 2^`slot_bits` slots, which are at most 2^24.
+    #[must_use]
+    pub fn bytes_of(slot_bits: u8) -> usize {
+        (RECORD_BYTES + MAX_CHUNK_BYTES) << slot_bits.min(wire::shim::slots::MAX_SLOT_BITS)
+    }
+
     /// Bytes of memory of a full cache.
     #[must_use]
     pub fn size_bytes(&self) -> usize {

@@ -86,7 +86,7 @@ const BYTES_AN_ENTRY: usize = 52;
 /// The same while the table can grow. Doubling copies entries, and the wrong copies take room.
 const BYTES_AN_ENTRY_WHILE_GROWING: usize = 6;
 /// Number of times that a table that grows can double.
-const DOUBLINGS: u32 = 6;
+const DOUBLINGS: u32 = 10;
 
 impl Index {
     /// A table for a store of `store_bytes` that keeps one window in 2^`sample_bits`. The newest entry

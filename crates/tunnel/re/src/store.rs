@@ -300,11 +300,27 @@ impl PacketStore {
                 self.remove(class, lowest);
             }
         }
-        if is_less {
+        if is_less && self.used_bytes() * 4 < self.blocks.size_bytes() {
+            self.rebuild();
+        } else if is_less {
             self.classes.iter_mut().for_each(|class| class.shrink(&self.table, &mut self.blocks));
             self.blocks.shrink();
             self.table.shrink();
         }
+    }
+
+    /// Copies the packets held to a store of their own, because pieces of memory are larger than they.
+    fn rebuild(&mut self) {
+        let mut rebuilt = PacketStore::new(self.bound_bytes, self.keeping);
+        (rebuilt.end, rebuilt.span) = (self.end, self.span);
+        for sequence in self.sequences_by_arrival() {
+            let Some(stored) = self.get(sequence) else { continue };
+            rebuilt.insert_of_flow(sequence, stored.flow, stored.packet, stored.payload.clone());
+            if let Some(slot) = rebuilt.slot_mut(sequence) {
+                (slot.confirmed, slot.lost) = (stored.confirmed, stored.lost);
+            }
+        }
+        *self = rebuilt;
     }
 
     /// The most bytes held.

@@ -1,15 +1,17 @@
 //! The node's budget of memory: who has how much of it, from time to time.
 
 use super::Node;
-use crate::memory::{self, DIVIDE_EVERY, DIVIDE_IDLE_EVERY, Demand};
+use crate::memory::{self, DIVIDE_EVERY, DIVIDE_IDLE_EVERY, Demand, LEAST_BYTES};
 use crate::status::MemoryStatus;
 use std::time::Duration;
 
 /// The latest division.
 #[derive(Default)]
 pub(super) struct Budget {
-    /// When the next division is due. `None` without a budget, and while no store holds anything.
-    divide_at: Option<Duration>,
+    /// No division is due before.
+    divide_at: Duration,
+    /// When the node wakes for the next division; `None` without traffic or memory to be given back.
+    wake_at: Option<Duration>,
     demands: Vec<Demand>,
     grants: Vec<usize>,
 }
@@ -23,13 +25,13 @@ impl Node {
 
     /// When the budget is divided again.
     pub(super) fn divides_at(&self) -> Option<Duration> {
-        self.budget.divide_at
+        self.budget.wake_at
     }
 
     /// Divides the budget, if that is due.
     pub(super) fn divide_memory(&mut self, now: Duration) {
         let Some(budget_bytes) = self.ctx.config.memory_bytes else { return };
-        if self.budget.divide_at.is_some_and(|at| now < at) {
+        if now < self.budget.divide_at {
             return;
         }
         let most_bytes = self.ctx.config.reduce.store_bytes;
@@ -44,10 +46,12 @@ impl Node {
         for (peer, granted) in self.peers.iter_mut().zip(of_peers) {
             peer.grant(now, *granted, most_bytes);
         }
-        let is_held = demands.iter().any(|demand| demand.held_bytes > 0);
-        let is_active = demands.iter().any(|demand| demand.idle < DIVIDE_IDLE_EVERY);
+        let has_room = |demand: &Demand| demand.most_bytes > 0;
+        let is_active = demands.iter().any(|demand| has_room(demand) && demand.idle < DIVIDE_IDLE_EVERY);
+        let is_held = demands.iter().any(|demand| demand.held_bytes > LEAST_BYTES);
+        self.budget.divide_at = now + DIVIDE_EVERY;
         let pause = if is_active { DIVIDE_EVERY } else { DIVIDE_IDLE_EVERY };
-        self.budget.divide_at = is_held.then_some(now + pause);
+        self.budget.wake_at = (is_active || is_held).then_some(now + pause);
     }
 
     /// The budget and its use; `None` without a budget.

@@ -2,7 +2,7 @@
 
 use super::Peer;
 use super::link::Link;
-use crate::memory::{Demand, is_worth_a_change};
+use crate::memory::{Demand, IDLE, is_worth_a_change};
 use re::memory::{of_receiver, of_sender, receivers_store, senders_store};
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(super) struct Traffic {
     packets: [u64; 2],
-    last: [Duration; 2],
+    last: [Option<Duration>; 2],
 }
 
 impl Peer {
@@ -30,7 +30,8 @@ impl Peer {
         let packets = [self.counters.inner_sent_packets, self.counters.inner_received_packets];
         for direction in [0, 1] {
             if self.traffic.packets[direction] != packets[direction] {
-                (self.traffic.packets[direction], self.traffic.last[direction]) = (packets[direction], now);
+                (self.traffic.packets[direction], self.traffic.last[direction]) =
+                    (packets[direction], Some(now));
             }
         }
         let link = self.link.as_ref();
@@ -43,7 +44,7 @@ impl Peer {
         [0, 1].map(|direction| Demand {
             held_bytes: held[direction],
             most_bytes: if link.is_some() { most[direction] } else { 0 },
-            idle: now.saturating_sub(self.traffic.last[direction]),
+            idle: self.traffic.last[direction].map_or(IDLE, |last| now.saturating_sub(last)),
             fixed_bytes: fixed.map(|fixed| fixed[direction]),
         })
     }

@@ -12,6 +12,7 @@ mod guessing;
 mod keys;
 mod lanes;
 mod marks;
+mod memory;
 mod mesh;
 mod narrow;
 mod natives;

@@ -146,6 +146,12 @@ impl Gateway {
         })
     }
 
+    /// Bytes of memory of a full cache of 2^`slot_bits` slots.
+    #[must_use]
+    pub fn bytes_of_cache(slot_bits: u8) -> usize {
+        GatewayCache::bytes_of(slot_bits)
+    }
+
     /// Bytes of memory of the cache, once it is full.
     #[must_use]
     pub fn cache_bytes(&self) -> usize {

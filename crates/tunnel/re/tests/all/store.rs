@@ -216,6 +216,11 @@ fn a_store_without_packets_has_little_memory_and_a_shrunk_one_returns_it() {
     store.set_bound(64 << 20);
     assert!((20_000..40_000).all(|sequence| store.insert(sequence, &packet(sequence, 1000), 40..1000)));
     assert!(newest.iter().all(|sequence| store.holds(*sequence)));
+    store.set_bound(1 << 20);
+    let held: Vec<u64> = (0..40_000).filter(|sequence| store.holds(*sequence)).collect();
+    assert!(held.len() > 700 && held.last() == Some(&39_999));
+    assert!(held.iter().all(|sequence| store.get(*sequence).unwrap().packet == packet(*sequence, 1000)));
+    assert!(store.size_bytes() < 2 << 20, "{}", store.size_bytes());
     store.set_bound(0);
     assert!(store.size_bytes() < 16 << 10);
 }
