@@ -26,6 +26,9 @@ pub struct File {
     /// next hop.
     #[serde(default)]
     pub destination: Vec<Destination>,
+    /// Memory for everything that the node stores.
+    #[serde(default)]
+    pub memory: Memory,
     /// Redundancy elimination: how the node removes repeated bytes.
     #[serde(default)]
     pub reduce: Reduce,
@@ -222,6 +225,16 @@ pub struct Destination {
     pub allowed_ips: Vec<String>,
 }
 
+/// `[memory]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// The memory for the stores of all peers and for the caches of overheard content. Peers with traffic
+    /// share it, and it fills with traffic. Default: an eighth of the machine's memory, at least 16 MiB and
+    /// at most 1,024 MiB, and the cache of `[overhear]` besides.
+    pub mib: Option<usize>,
+}
+
 /// `[reduce]`
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -242,8 +255,8 @@ pub struct Reduce {
     pub window_bytes: Option<usize>,
     /// The node keeps a fingerprint if this many of its low bits are zero, at most 12. Default: `4`.
     pub sample_bits: Option<u32>,
-    /// The memory for each direction of each peer. Both ends use the smaller of their two values. Default:
-    /// `16`.
+    /// The most bytes of packets that the node stores for a direction of a peer, at most 1,024 MiB. Default:
+    /// as many as `[memory] mib` has room for.
     pub store_mib: Option<usize>,
 }
 

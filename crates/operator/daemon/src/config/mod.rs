@@ -3,6 +3,7 @@
 //! [`mod@file`] is the file's structure, [`resolve`] its meaning, and [`mistake`] the form of its mistakes.
 
 mod boost;
+mod budget;
 mod dashboard;
 mod destinations;
 mod file;

@@ -1,6 +1,7 @@
 //! The meaning of a configuration file: paths, keys, addresses, defaults.
 
 use super::boost::boost;
+use super::budget::budget_bytes;
 use super::dashboard::dashboard;
 use super::destinations::destinations;
 use super::file::{File, Peer, Reduce, Role, Tunnel, WhenDown};
@@ -126,6 +127,8 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     node.mesh = mesh;
     node.max_datagram_bytes = usize::from(mtu) + AROUND_PACKET + around_bytes;
     node.largest_datagram_bytes = largest_datagram_bytes(&endpoints, listen).max(node.max_datagram_bytes);
+    let cache_bytes = node.cache_bytes();
+    node.memory_bytes = Some(budget_bytes(path, &file.memory, node.peers.len(), cache_bytes)?);
     node.validate().map_err(|why| Mistake::new(format!("{}: {why}", path.display())))?;
     let system = io::Settings {
         interface,
@@ -261,9 +264,8 @@ fn reduce(path: &Path, file: &Reduce, policies: &dyn Policies) -> Result<re::Par
     }
     parameters.window_bytes = file.window_bytes.unwrap_or(parameters.window_bytes);
     parameters.sample_bits = file.sample_bits.unwrap_or(parameters.sample_bits);
-    if let Some(mib) = file.store_mib {
-        parameters.store_bytes = mib.saturating_mul(1 << 20);
-    }
+    let most_bytes = *re::Parameters::STORE_BYTES.end();
+    parameters.store_bytes = file.store_mib.map_or(most_bytes, |mib| mib.saturating_mul(1 << 20));
     parameters.validate().map_err(|why| Mistake::at(path, "[reduce]", why))?;
     Ok(parameters)
 }

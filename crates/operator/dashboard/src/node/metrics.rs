@@ -96,11 +96,14 @@ const SPLIT: [Split; 4] = [
 /// A gauge of a peer, if known.
 type Measured = (&'static str, &'static str, Unit, fn(&PeerStatus) -> Option<f64>);
 
-fn measured() -> [Measured; 7] {
+fn measured() -> [Measured; 8] {
     [
         ("rtt", "Smoothed round-trip time of the hop", Unit::Seconds, |peer| peer.srtt_seconds),
         ("loss", "Share of recently sent packets that the air lost", Unit::Ratios, |peer| peer.loss),
         ("queue", "Bytes in the queue to the peer", Unit::Bytes, |peer| Some(peer.queue_bytes as f64)),
+        ("memory", "Memory of the stores of the peer and of the cache of its group", Unit::Bytes, |peer| {
+            Some(peer.memory_bytes as f64)
+        }),
         ("path_mtu", "Size of the largest outer packet to the peer", Unit::Bytes, |peer| {
             peer.path_mtu_bytes.map(|bytes| bytes as f64)
         }),
@@ -179,6 +182,11 @@ impl Told {
         for (name, peer) in self.peers() {
             let labels = [("peer", name)];
             ConstGauge::new(i64::from(peer.reachable)).encode(reachable.encode_family(&labels)?)?;
+        }
+        if let Some(memory) = self.report.snapshot.node.memory {
+            let help = "Budget of memory for stores and caches";
+            let encoded = encoder.encode_descriptor("memory_budget", help, Some(&Unit::Bytes), kind)?;
+            ConstGauge::new(memory.budget_bytes as f64).encode(encoded)?;
         }
         let uptime = ("uptime", "Time since the start of the node", self.report.snapshot.node.uptime_seconds);
         let encoded = encoder.encode_descriptor(uptime.0, uptime.1, Some(&Unit::Seconds), kind)?;

@@ -87,6 +87,8 @@ pub(crate) mod tests {
             version: Some(1),
             cipher: None,
             store_bytes: Some(1 << 24),
+            received_store_bytes: Some(1 << 24),
+            memory_bytes: 1 << 25,
             srtt_seconds: Some(0.04),
             source_ports: 1,
             heard_ports: 1,
@@ -117,6 +119,7 @@ pub(crate) mod tests {
             peers,
             destinations: Vec::new(),
             collisions: 0,
+            memory: None,
             refused: Refused::default(),
         }
     }

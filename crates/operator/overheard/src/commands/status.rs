@@ -91,6 +91,15 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     if !report.silent.is_empty() {
         writeln!(out)?;
     }
+    if let Some(node::MemoryStatus { budget_bytes, used_bytes, cache_bytes }) = node.memory {
+        let size = |size: usize| bytes(size as u64);
+        let caches = if cache_bytes > 0 {
+            format!(", {} for overheard content", size(cache_bytes))
+        } else {
+            String::new()
+        };
+        writeln!(out, "memory:          {} of {}{caches}", size(used_bytes), size(budget_bytes))?;
+    }
     print_recovery(out, node)?;
     print_group(out, node)?;
     gateways::print(out, node)?;
@@ -148,6 +157,8 @@ console::row! {
         delivered: String,
         /// Received packets that the node could not restore at once.
         misses: String,
+        /// Memory of the stores of the peer and of the cache of its group.
+        memory: String,
     }
 }
 
@@ -175,6 +186,7 @@ impl PeerRow {
             received: bytes(it.outer_received_bytes),
             delivered: bytes(it.inner_received_bytes),
             misses: it.missed.to_string(),
+            memory: bytes(peer.memory_bytes as u64),
         }
     }
 }

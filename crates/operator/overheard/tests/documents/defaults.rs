@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key of a node, the source of its default, and the text before the value there. An ellipsis matches any
 /// text.
-const OF_NODES: [(&str, &str, &str); 27] = [
+const OF_NODES: [(&str, &str, &str); 26] = [
     ("[node] listen", RESOLVE, "const PORT: u16 = "),
     ("[node] source_ports", RESOLVE, "source_ports.unwrap_or("),
     ("[node] threads", RESOLVE, "threads.unwrap_or("),
@@ -23,7 +23,6 @@ const OF_NODES: [(&str, &str, &str); 27] = [
     ("[reduce] sharing", "crates/tunnel/re/src/sharing.rs", "pub enum Sharing…#[default]\n    "),
     ("[reduce] window_bytes", PARAMETERS, "            window_bytes: "),
     ("[reduce] sample_bits", PARAMETERS, "            sample_bits: "),
-    ("[reduce] store_mib", PARAMETERS, "            store_bytes: "),
     ("[snoop] buffer_packets", "crates/tunnel/recovery/src/settings.rs", "Settings { buffer_packets: "),
     ("[snoop] replacement", "crates/tunnel/recovery/src/settings.rs", ", replacement: Replacement::"),
     ("[snoop] distance", "crates/operator/daemon/src/config/snoop.rs", "distance.unwrap_or("),

@@ -197,12 +197,9 @@ fn content_that_fits_the_cache_of_a_group() {
 
 #[test]
 fn memory_of_stores_and_caches() {
-    let parameters = re::Parameters::default();
-    let re::Parameters { window_bytes, sample_bits, store_bytes, .. } = parameters;
-    let both_ends = |store_bytes: usize| {
-        let sender = re::Encoder::new(&re::Parameters { store_bytes, ..parameters }).size_bytes();
-        (sender, re::Decoder::new(window_bytes, sample_bits, store_bytes).size_bytes())
-    };
+    let store_bytes = re::Parameters::default().store_bytes;
+    let both_ends =
+        |store_bytes: usize| (re::memory::of_sender(store_bytes), re::memory::of_receiver(store_bytes));
     let (sender, receiver) = both_ends(store_bytes);
     let slot_bits = node::Group::default().slot_bits;
     let settings = overhear::Settings { slot_bits, ..overhear::Settings::new([0; 32]) };
@@ -213,12 +210,12 @@ fn memory_of_stores_and_caches() {
         (
             "sender's store and index, for each peer",
             mib(sender),
-            format!("`[reduce] store_mib`, {}", mib(store_bytes)),
+            format!("`[reduce] store_mib` = {}", mib(store_bytes)),
         ),
         (
             "receiver's store, for each peer: an eighth more than the sender's",
             mib(receiver),
-            format!("`[reduce] store_mib`, {}", mib(store_bytes)),
+            format!("`[reduce] store_mib` = {}", mib(store_bytes)),
         ),
         (
             "`[overhear]` on a gateway or relay: one cache for all stations",
@@ -231,15 +228,15 @@ fn memory_of_stores_and_caches() {
             format!("`[overhear] slot_bits`, {slot_bits}"),
         ),
     ];
-    let mut made = String::from("| memory, when full | MiB | key and its default |\n|---|---|---|\n");
+    let mut made = String::from("| memory, when full | MiB | key |\n|---|---|---|\n");
     for (memory, size, key) in rows {
         let _ = writeln!(made, "| {memory} | {size} | {key} |");
     }
     let [of_sender, of_receiver, of_peers_mib, of_gateway] = [sender, receiver, of_peers, gateway].map(mib);
     let _ = writeln!(
         made,
-        "| a gateway with {STATIONS} stations: {STATIONS} × ({of_sender} + {of_receiver}), before rounding | \
-         {of_peers_mib} | `store_mib` |"
+        "| a gateway with {STATIONS} stations and full stores: {STATIONS} × ({of_sender} + {of_receiver}), before \
+         rounding | {of_peers_mib} | `store_mib` |"
     );
     let _ = writeln!(
         made,
@@ -249,8 +246,7 @@ fn memory_of_stores_and_caches() {
     made.push_str("\n| `store_mib` | MiB, sender's | MiB, receiver's |\n|---|---|---|\n");
     for store_mib in STORES_MIB {
         let (sender, receiver) = both_ends(store_mib << 20);
-        let mark = if store_mib << 20 == store_bytes { " (default)" } else { "" };
-        let _ = writeln!(made, "| {store_mib}{mark} | {} | {} |", mib(sender), mib(receiver));
+        let _ = writeln!(made, "| {store_mib} | {} | {} |", mib(sender), mib(receiver));
     }
     hold_block(PAGE, "memory", &made);
 }

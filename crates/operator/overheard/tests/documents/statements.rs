@@ -50,6 +50,7 @@ const OF_NODES: [Value; 59] = [
     ("[routing] refresh_seconds", "source = \"kernel\"", "1"),
     ("[[destination]] address", "allowed_ips = [\"10.98.0.9/32\"]", "\"192.0.2.9\""),
     ("[[destination]] allowed_ips", "address = \"192.0.2.9\"", "[\"10.98.0.9/32\"]"),
+    ("[memory] mib", "", "64"),
     ("[reduce] policy", "", "\"acked\""),
     ("[reduce] k", "", "8"),
     ("[reduce] form", "", "\"compact\""),

@@ -97,7 +97,7 @@ const ROWS: [&str; 3] = [
 type Line = (&'static str, &'static str, &'static str);
 
 /// Lines of a node, in the order of the printout.
-const LINES: [Line; 11] = [
+const LINES: [Line; 12] = [
     (
         "{} on {} (mtu {}), listening on {}, up for {}, policy {}, version {}",
         "ROLE on INTERFACE (mtu BYTES), listening on ADDRESS, up for TIME, policy NAME, version NUMBER",
@@ -105,6 +105,12 @@ const LINES: [Line; 11] = [
          its start. The policy of redundancy elimination for packets that this node sends. The version of the program.",
     ),
     ("public key {}\\n", "public key KEY", "The public key of the node. Its peers need it as `public_key`."),
+    (
+        "memory:          {} of {}{caches}",
+        "memory: BYTES of BYTES, BYTES for overheard content",
+        "Memory of the stores of all peers and of the caches of overheard content, and the budget `[memory] mib`. The \
+         caches, as if they were full.",
+    ),
     (
         "silent:          {}, for {since}: {}",
         "silent: PEER, for TIME: REASON",
@@ -337,6 +343,8 @@ fn everything() -> dashboard::node::Report {
         version: Some(1),
         cipher: None,
         store_bytes: Some(1 << 24),
+        received_store_bytes: Some(1 << 24),
+        memory_bytes: 1 << 25,
         srtt_seconds: Some(1.0),
         source_ports: 1,
         heard_ports: 1,
@@ -372,6 +380,7 @@ fn everything() -> dashboard::node::Report {
             refused_packets: 1,
         }],
         collisions: 0,
+        memory: Some(node::MemoryStatus::default()),
         refused: node::Refused::default(),
     };
     let about = dashboard::node::About {
