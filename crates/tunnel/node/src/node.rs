@@ -464,14 +464,6 @@ impl Node {
         self.peers.iter_mut().for_each(Peer::close);
     }
 
-    /// Loses what is stored for a peer in one or both directions, as a node under memory pressure does. Costs
-    /// savings and nothing else.
-    pub fn forget(&mut self, peer: usize, sent: bool, received: bool) {
-        if let Some(peer) = self.peers.get_mut(peer) {
-            peer.forget(sent, received);
-        }
-    }
-
     /// Whether what is for one peer may be shared with others, so that it matters at which rates they are
     /// sent to.
     #[must_use]

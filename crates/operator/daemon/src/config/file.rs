@@ -231,7 +231,7 @@ pub struct Destination {
 pub struct Memory {
     /// The memory for the stores of all peers and for the caches of overheard content. Peers with traffic
     /// share it, and it fills with traffic. Default: an eighth of the machine's memory, at least 16 MiB and
-    /// at most 1,024 MiB, and the cache of `[overhear]` besides.
+    /// at most 1024 MiB, and the cache of `[overhear]` besides.
     pub mib: Option<usize>,
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key of a node, the source of its default, and the text before the value there. An ellipsis matches any
 /// text.
-const OF_NODES: [(&str, &str, &str); 26] = [
+const OF_NODES: [(&str, &str, &str); 27] = [
     ("[node] listen", RESOLVE, "const PORT: u16 = "),
     ("[node] source_ports", RESOLVE, "source_ports.unwrap_or("),
     ("[node] threads", RESOLVE, "threads.unwrap_or("),
@@ -18,6 +18,11 @@ const OF_NODES: [(&str, &str, &str); 26] = [
     ("[[gateway]] keepalive_seconds", GATEWAYS, "STATION_KEEPALIVE: Duration = Duration::from_secs("),
     ("[[gateway]] keepalive_seconds", GATEWAYS, "GATEWAY_KEEPALIVE: Duration = Duration::from_secs("),
     ("[routing] refresh_seconds", "crates/operator/daemon/src/config/destinations.rs", "SECONDS: u32 = "),
+    (
+        "[memory] mib",
+        "crates/operator/daemon/src/config/budget.rs",
+        "DEFAULT_MIB: std::ops::RangeInclusive<usize> = 16..=",
+    ),
     ("[reduce] policy", PARAMETERS, "pub enum Policy…#[default]\n    "),
     ("[reduce] form", PARAMETERS, "pub enum Form…#[default]\n    "),
     ("[reduce] sharing", "crates/tunnel/re/src/sharing.rs", "pub enum Sharing…#[default]\n    "),
@@ -54,7 +59,8 @@ const SPLIT: &str = "crates/operator/daemon/src/config/split.rs";
 const PARAMETERS: &str = "crates/tunnel/re/src/parameters.rs";
 
 /// Defaults that depend on other keys.
-const BY_OTHER_KEYS: [&str; 5] = [
+const BY_OTHER_KEYS: [&str; 6] = [
+    "[reduce] store_mib",
     "[shorten] headers",
     "[shorten] literals",
     "[shorten] packing",

@@ -20,7 +20,7 @@ use syn::{Fields, Item};
 /// The types of a status: source, type, heading, and description.
 type Part = (&'static str, &'static str, &'static str, &'static str);
 
-const NODE: [Part; 15] = [
+const NODE: [Part; 16] = [
     (
         "crates/operator/dashboard/src/node/report.rs",
         "About",
@@ -45,6 +45,7 @@ const NODE: [Part; 15] = [
     ("crates/tunnel/node/src/status.rs", "PeerCounters", "`node.peers[].counters`", COUNTED),
     ("crates/tunnel/node/src/status.rs", "OverheardAtRate", "`node.peers[].overheard_by_rate[]`", ""),
     ("crates/tunnel/node/src/status.rs", "RecoverStatus", "`node.peers[].recover`", ""),
+    ("crates/tunnel/node/src/status.rs", "MemoryStatus", "`node.memory`", ""),
     (
         "crates/tunnel/node/src/status.rs",
         "DestinationStatus",

@@ -54,6 +54,14 @@ impl Node {
         self.budget.wake_at = (is_active || is_held).then_some(now + pause);
     }
 
+    /// Loses what is stored for a peer in one or both directions, as a node under memory pressure does. Costs
+    /// savings and nothing else.
+    pub fn forget(&mut self, peer: usize, sent: bool, received: bool) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.forget(sent, received);
+        }
+    }
+
     /// The budget and its use; `None` without a budget.
     pub(super) fn memory_status(&self) -> Option<MemoryStatus> {
         let budget_bytes = self.ctx.config.memory_bytes?;
