@@ -174,7 +174,7 @@ impl Index {
     }
 
     fn slot(&self, place: u32) -> usize {
-        (u64::from(place) * self.count() as u64 >> 32) as usize
+        ((u64::from(place) * self.count() as u64) >> 32) as usize
     }
 
     /// Enters a window of a packet; it overwrites the slot, unless a stronger entry is in it.
