@@ -3,10 +3,10 @@
 //! A peer with an `endpoint` that has been silent for [`SILENT_AFTER`] is probed: an ICMP message or the
 //! kernel's refusal names the reason. Without one, the possible reasons remain.
 
+use crate::reload::Called;
 use dashboard::node::report::Silent;
 use io::probe::Probe;
 use node::PeerStatus;
-use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Probing for Probe {
 /// The silences of a node.
 pub struct Silences<P = Probe> {
     /// The peers with an `endpoint`, by name, and whether they have a keepalive.
-    called: BTreeMap<String, bool>,
+    called: Called,
     source_port: u16,
     begin: Begin<P>,
     after: Duration,
@@ -70,14 +70,19 @@ struct Silence<P> {
 impl Silences {
     /// For the peers with an `endpoint`, by name, and whether they have a keepalive. The node listens on
     /// `source_port`. A peer is silent after `after`, at most [`SILENT_AFTER`].
-    pub fn new(called: BTreeMap<String, bool>, source_port: u16, after: Duration) -> Self {
+    pub fn new(called: Called, source_port: u16, after: Duration) -> Self {
         Silences::with(called, source_port, after, |to, port| Probe::begin(to, port, PROBE_FOR))
     }
 }
 
 impl<P: Probing> Silences<P> {
-    fn with(called: BTreeMap<String, bool>, source_port: u16, after: Duration, begin: Begin<P>) -> Self {
+    fn with(called: Called, source_port: u16, after: Duration, begin: Begin<P>) -> Self {
         Silences { called, source_port, begin, after: after.min(SILENT_AFTER), silences: Vec::new() }
+    }
+
+    /// Other peers are called from now on.
+    pub fn call(&mut self, called: Called) {
+        self.called = called;
     }
 
     /// Compares with the peers' state at `now`. Returns the new messages for the log.

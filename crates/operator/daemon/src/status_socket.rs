@@ -3,10 +3,11 @@
 //! `status` returns the node's current [`Report`]. `history STEP SINCE` returns a [`Series`] of steps of 1 or
 //! 10 seconds that ended after that second of its uptime. `capture` streams all traffic from then on
 //! ([`capture_stream`]). `revoke KEY` revokes a peer's key, and returns [`Revoked`] or the reason of a
-//! failure.
+//! failure. `change CHANGE` changes the peers by a [`Change`] in JSON, and returns nothing or a [`Refusal`].
 
 use crate::capture_stream;
-use crate::config::Mistake;
+use crate::config::{Change, Mistake};
+use crate::reload::{CHANGE_BYTES, Refusal, Running};
 use crate::revocations::Revocations;
 use anyhow::{Context, bail};
 use dashboard::node::page::Known;
@@ -25,14 +26,15 @@ use std::time::Duration;
 
 /// Timeout of either end.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest request.
-const QUESTION_BYTES: u64 = 64;
+/// Timeout of a change: names may have to be looked up.
+const CHANGED_WITHIN: Duration = Duration::from_secs(20);
 /// The longest answer.
 const ANSWER_BYTES: u64 = 64 << 20;
 const STATUS: &str = "status";
 const HISTORY: &str = "history";
 const CAPTURE: &str = "capture";
 const REVOKE: &str = "revoke";
+const CHANGE: &str = "change";
 
 /// Result of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +94,7 @@ impl StatusSocket {
         about: About,
         control: Control,
         known: Option<Arc<Known>>,
-        (split, revocations): (Option<split::Watch>, Revocations),
+        (split, revocations, running): (Option<split::Watch>, Revocations, Running),
     ) -> anyhow::Result<()> {
         let listener = self.listener.try_clone().context("cannot share the status socket")?;
         std::thread::Builder::new()
@@ -100,7 +102,7 @@ impl StatusSocket {
             .spawn(move || {
                 for stream in listener.incoming() {
                     let Ok(stream) = stream else { continue };
-                    let more = (split.as_ref(), &revocations);
+                    let more = (split.as_ref(), &revocations, &running);
                     if let Err(error) = answer(&stream, &about, &control, known.as_deref(), more) {
                         tracing::debug!("status: {error:#}");
                     }
@@ -126,12 +128,15 @@ fn answer(
     about: &About,
     control: &Control,
     known: Option<&Known>,
-    (split, revocations): (Option<&split::Watch>, &Revocations),
+    (split, revocations, running): (Option<&split::Watch>, &Revocations, &Running),
 ) -> anyhow::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut question = String::new();
-    BufReader::new(stream.take(QUESTION_BYTES)).read_line(&mut question)?;
+    BufReader::new(stream.take(CHANGE_BYTES)).read_line(&mut question)?;
+    if let Some(change) = question.strip_prefix(CHANGE) {
+        return change_here(stream.try_clone()?, change, running.clone());
+    }
     let words: Vec<&str> = question.split_whitespace().collect();
     let answer = match (words.as_slice(), known) {
         ([STATUS], _) => {
@@ -144,7 +149,7 @@ fn answer(
                 step.parse().ok().and_then(Step::of_seconds).context("a step of so long is not kept")?;
             serde_json::to_vec(&known.series(step, since.parse()?))?
         }
-        ([REVOKE, key], _) => serde_json::to_vec(&revoke_here(key, control, revocations))?,
+        ([REVOKE, key], _) => serde_json::to_vec(&revoke_here(key, control, (revocations, running)))?,
         ([CAPTURE], _) => return capture_stream::begin(stream.try_clone()?, control, about.listen.parse()?),
         _ => bail!("asked for {question:?}"),
     };
@@ -153,7 +158,11 @@ fn answer(
 }
 
 /// Saves the key first, so that a node killed in between starts without the peer.
-fn revoke_here(key: &str, control: &Control, revocations: &Revocations) -> Result<Revoked, String> {
+fn revoke_here(
+    key: &str,
+    control: &Control,
+    (revocations, running): (&Revocations, &Running),
+) -> Result<Revoked, String> {
     let key: PublicKey = key.parse().map_err(|why: node::NotAKey| why.to_string())?;
     let status = control.status(PATIENCE).map_err(|why| why.to_string())?;
     let text = key.to_string();
@@ -162,7 +171,40 @@ fn revoke_here(key: &str, control: &Control, revocations: &Revocations) -> Resul
     if !control.revoke(key, PATIENCE).map_err(|why| why.to_string())? {
         return Err("no peer has this key".to_owned());
     }
+    running.note_revoked(key, not_saved.is_none());
     Ok(Revoked { file: revocations.file().to_owned(), not_saved })
+}
+
+/// Changes the peers in a thread of its own, because a look-up of a name may take longer than other requests
+/// wait. One change at a time is made, and others are refused.
+fn change_here(mut stream: UnixStream, change: &str, running: Running) -> anyhow::Result<()> {
+    let change: Change = serde_json::from_str(change)?;
+    let answer = move || {
+        let changed = running.change(&change).map_err(Refusal::from);
+        let written = serde_json::to_vec(&changed).map(|answer| stream.write_all(&answer));
+        if !matches!(written, Ok(Ok(()))) {
+            tracing::debug!("nobody waits for the answer to a change of peers");
+        }
+    };
+    std::thread::Builder::new().name("change".to_owned()).spawn(answer).context("cannot start a thread")?;
+    Ok(())
+}
+
+/// Makes the node at `path` change its peers.
+///
+/// # Errors
+///
+/// If no node answers, or it refuses; a [`Mistake`] if the change is wrong.
+pub fn change(path: &Path, change: &Change) -> anyhow::Result<()> {
+    let question = format!("{CHANGE} {}", serde_json::to_string(change)?);
+    if question.len() as u64 >= CHANGE_BYTES {
+        bail!(Mistake::new(format!("the change has more than {CHANGE_BYTES} bytes; write it into the file")));
+    }
+    let changed: Result<(), Refusal> = put(path, &question, CHANGED_WITHIN)?;
+    changed.map_err(|Refusal { sentence, is_mistake }| match is_mistake {
+        true => Mistake::new(sentence).into(),
+        false => anyhow::anyhow!(sentence),
+    })
 }
 
 /// Makes the node at `path` revoke a peer's key.
@@ -171,18 +213,18 @@ fn revoke_here(key: &str, control: &Control, revocations: &Revocations) -> Resul
 ///
 /// If no node answers, or none of its peers has this key.
 pub fn revoke(path: &Path, key: &str) -> anyhow::Result<Revoked> {
-    let answer: Result<Revoked, String> = put(path, &format!("{REVOKE} {key}"))?;
+    let answer: Result<Revoked, String> = put(path, &format!("{REVOKE} {key}"), 2 * PATIENCE)?;
     answer.map_err(|why| anyhow::anyhow!("the key is not revoked: {why}"))
 }
 
 /// Requests the status of the node at `path`.
 pub fn ask(path: &Path) -> anyhow::Result<Report> {
-    put(path, STATUS)
+    put(path, STATUS, 2 * PATIENCE)
 }
 
 /// Requests the node's history since a second of its uptime.
 pub fn ask_history(path: &Path, step: Step, since_seconds: f64) -> anyhow::Result<Series> {
-    put(path, &format!("{HISTORY} {} {since_seconds}", step.seconds()))
+    put(path, &format!("{HISTORY} {} {since_seconds}", step.seconds()), 2 * PATIENCE)
 }
 
 /// Requests all traffic as pcapng, until the stream is dropped.
@@ -211,8 +253,9 @@ fn open(path: &Path) -> anyhow::Result<UnixStream> {
     Ok(stream)
 }
 
-fn put<T: DeserializeOwned>(path: &Path, question: &str) -> anyhow::Result<T> {
+fn put<T: DeserializeOwned>(path: &Path, question: &str, patience: Duration) -> anyhow::Result<T> {
     let mut stream = open(path)?;
+    stream.set_read_timeout(Some(patience))?;
     let no_answer = || format!("the node on {} does not answer", path.display());
     writeln!(stream, "{question}").with_context(no_answer)?;
     let mut text = String::new();

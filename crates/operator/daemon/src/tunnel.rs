@@ -1,9 +1,9 @@
 //! Runs a node: sets everything up or nothing, drives it, removes everything.
 
-use crate::config::{Config, Mistake, Product};
+use crate::config::{Config, Mistake};
 use crate::keeper::{Keeper, Kept, Order, Rules};
 use crate::next_hops::NextHops;
-use crate::rotation::Rotation;
+use crate::reload::{Reload, Running, called};
 use crate::sandbox::{self, Profile, rights};
 use crate::status_socket::StatusSocket;
 use crate::watch::Watch;
@@ -19,13 +19,11 @@ use signal_hook::iterator::Signals;
 use split::Split;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
-
-/// Timeout of the threads' change of keys.
-const KEYS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Whether a node's history is kept for readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +36,8 @@ pub enum Watched {
     Never,
 }
 
-/// Runs the node of `config` until SIGINT or SIGTERM. SIGHUP restarts it if its file is still valid. `trace`
-/// receives the references of each packet.
+/// Runs the node of `config` until SIGINT or SIGTERM. SIGHUP makes it take over its file if
+/// that is valid, and restarts it only where it must. `trace` receives the references of each packet.
 ///
 /// A keeper starts first for the privileged work. Then this process gives up its rights, and only afterwards
 /// opens its sockets.
@@ -69,9 +67,9 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
         sandbox::enter(Profile::Tunnel, files);
     }
     // Threads start after this point and inherit the restrictions.
-    let rotation = Rotation::of(&config);
-    let begin_anew =
-        heed_signals(signals, control.clone(), (config.path.clone(), rotation), keeper.is_some())?;
+    let (call, to_call) = mpsc::channel();
+    let running = Running::of(&config, control.clone(), call, keeper.is_some());
+    let begin_anew = heed_signals(signals, control.clone(), running.clone())?;
     let (is_watched, within) = match watched {
         Watched::Never => (false, None),
         Watched::Always => (true, None),
@@ -80,7 +78,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     let watch = is_watched.then(|| Watch::open(&config, within)).transpose()?;
     let failure = watch.as_ref().map(Watch::failure).unwrap_or_default();
     let clock = Clock::start();
-    let (shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
+    let (mut shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
         .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
     let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
     let listen = system.local();
@@ -89,10 +87,10 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     let split = split.map_err(|why| Mistake::at(&config.path, "[split]", why))?;
     let known = watch.as_ref().map(Watch::known);
     let socket = StatusSocket::bind(&config.status_socket, &config.path)?;
-    let more = (split.as_ref().map(Split::watch), config.revocations.clone());
+    let more = (split.as_ref().map(Split::watch), config.revocations.clone(), running);
     socket.serve(about.clone(), control.clone(), known, more)?;
     if let Some(watch) = watch {
-        watch.begin(about, control.clone())?;
+        watch.begin(about, control.clone(), (called(&config.node), to_call))?;
     }
     let following = config.next_hops.take().map(|settings| NextHops::follow(settings, control.clone()));
     let following = following.transpose().context("cannot start the thread that follows routes")?;
@@ -107,7 +105,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     if within.is_none() {
         service::is_ready();
     }
-    let nodes = (&shards, nodes.as_mut_slice());
+    let nodes = (&mut shards, nodes.as_mut_slice());
     let driven =
         io::drive(&mut system, nodes, clock, (&control, inboxes), |event| match (&event, &mut trace) {
             (Event::Ratio { flow, ratio }, _) => {
@@ -162,49 +160,33 @@ fn begin_keeper(config: &mut Config) -> anyhow::Result<(Option<Keeper>, Option<S
 }
 
 /// Whether a configuration needs a keeper.
-fn needs_keeper(config: &Config) -> bool {
+pub(crate) fn needs_keeper(config: &Config) -> bool {
     config.boost.is_some() || config.split.as_ref().is_some_and(|split| split.rules)
 }
 
-/// Stops the driver at a signal, at any stage of the start. SIGHUP counts only if the file is valid, and
-/// needs a keeper only if there is one. Returns whether to restart. If only the network's keys changed, the
-/// running node adopts them.
-fn heed_signals(
-    mut signals: Signals,
-    control: Control,
-    (path, mut rotation): (PathBuf, Rotation),
-    has_keeper: bool,
-) -> anyhow::Result<Arc<AtomicBool>> {
+/// Stops the driver at a signal, at any stage of the start. SIGHUP stops it only if the node must restart.
+/// Returns whether to restart.
+fn heed_signals(mut signals: Signals, control: Control, running: Running) -> anyhow::Result<Arc<AtomicBool>> {
     let begin_anew = Arc::new(AtomicBool::new(false));
     let asked = begin_anew.clone();
     let heed = move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
-                let loaded = Config::load(&path, &Product).and_then(|config| {
-                    if has_keeper || !needs_keeper(&config) {
-                        return Ok(rotation.take_up(&config));
-                    }
-                    anyhow::bail!(
-                        "[tunnel] boost and [split] take a restart: the rights for them were given up"
-                    )
-                });
-                match loaded {
-                    Ok(None) => {}
-                    Ok(Some((key, previous))) => {
-                        match control.set_network_keys(&key, previous.as_ref(), KEYS_WITHIN) {
-                            Ok(()) => tracing::info!("the network's keys are taken up; sessions stay"),
-                            Err(why) => tracing::error!("the network's keys are not taken up: {why}"),
-                        }
+                service::reloads();
+                match running.reload() {
+                    Ok(Reload::Restart) => {}
+                    Ok(Reload::Done) => {
+                        service::is_ready();
                         continue;
                     }
                     Err(mistake) => {
                         tracing::error!(
                             "the configuration is not taken up, and the tunnel stays as it is: {mistake:#}"
                         );
+                        service::is_ready();
                         continue;
                     }
                 }
-                tracing::info!("the configuration is taken up: the tunnel begins anew");
             }
             asked.store(signal == SIGHUP, Ordering::Relaxed);
             control.stop();
@@ -259,7 +241,7 @@ fn write_trace(out: &mut impl Write, event: &Event) {
 }
 
 /// The boot number, which rises as far as the machine's clock does.
-fn microseconds_since_1970() -> u64 {
+pub(crate) fn microseconds_since_1970() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }

@@ -2,6 +2,7 @@
 //! troubles, and the service manager, which restarts a node without answers.
 
 use crate::config::{Config, Mistake};
+use crate::reload::Called;
 use crate::silence::{SILENT_AFTER, Silences};
 use crate::trouble::Troubles;
 use crate::{service, sockets};
@@ -12,8 +13,8 @@ use dashboard::node::page::{Known, serve};
 use dashboard::node::{About, History, Report};
 use io::Control;
 use node::Status;
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -24,8 +25,6 @@ const STEP: Duration = Duration::from_secs(1);
 pub struct Watch {
     known: Arc<Known>,
     page: Option<Page>,
-    /// The peers with an `endpoint`, by name, and whether they have a keepalive.
-    called: BTreeMap<String, bool>,
     wait: Option<Wait>,
 }
 
@@ -41,11 +40,9 @@ impl Watch {
     pub fn open(config: &Config, within: Option<Duration>) -> Result<Self, Mistake> {
         let known = Known::new(History::new(AirTime::at(config.radio_bits_per_second as f64)));
         let page = config.dashboard.as_ref().map(|it| it.open(&config.path, "[dashboard]")).transpose()?;
-        let called = config.node.peers.iter().filter(|peer| peer.endpoint.is_some());
-        let called = called.map(|peer| (peer.name.clone(), peer.keepalive.is_some())).collect();
         let wait =
             within.map(|within| Wait { until: Instant::now() + within, within, failure: Arc::default() });
-        Ok(Watch { known, page, called, wait })
+        Ok(Watch { known, page, wait })
     }
 
     /// The node's state.
@@ -58,9 +55,15 @@ impl Watch {
         self.wait.as_ref().map(|wait| wait.failure.clone()).unwrap_or_default()
     }
 
-    /// Watches in a thread of its own until the process ends.
-    pub fn begin(self, about: About, control: Control) -> anyhow::Result<()> {
-        let Watch { known, page, called, mut wait } = self;
+    /// Watches in a thread of its own until the process ends. It gets the called peers now, and after each
+    /// change.
+    pub fn begin(
+        self,
+        about: About,
+        control: Control,
+        (called, changes): (Called, Receiver<Called>),
+    ) -> anyhow::Result<()> {
+        let Watch { known, page, mut wait } = self;
         let source_port = about.listen.parse::<SocketAddr>().context("the node has no address")?.port();
         // A short wait leaves half of its time for a probe.
         let silent_after = wait.as_ref().map_or(SILENT_AFTER, |wait| wait.within / 2);
@@ -77,6 +80,7 @@ impl Watch {
             loop {
                 if let Ok(snapshot) = control.status(STEP) {
                     let now = began.elapsed();
+                    changes.try_iter().for_each(|called| silences.call(called));
                     let silences_told = silences.step(now, &snapshot.node.peers);
                     let told = [silences_told, troubles.step(now, &snapshot)].concat();
                     told.iter().for_each(|told| tracing::warn!("{told}"));

@@ -100,6 +100,16 @@ impl<S: Sample> Ring<S> {
         Ring { step, times: VecDeque::new(), tracks: Vec::new() }
     }
 
+    fn arrange(&mut self, from: &[Option<usize>]) {
+        let steps = self.times.len();
+        let mut before: Vec<_> = std::mem::take(&mut self.tracks).into_iter().map(Some).collect();
+        let track = |at: &Option<usize>| {
+            let kept = at.and_then(|at| before.get_mut(at)?.take());
+            kept.unwrap_or_else(|| std::iter::repeat_n(S::default(), steps).collect())
+        };
+        self.tracks = from.iter().map(track).collect();
+    }
+
     fn push(&mut self, time: (f64, f64), samples: &[S]) {
         self.tracks.resize_with(samples.len(), VecDeque::new);
         push(&mut self.times, time, self.step.most());
@@ -143,6 +153,16 @@ impl<S: Sample> Rings<S> {
     #[must_use]
     pub fn is_later(&self, uptime_seconds: f64) -> bool {
         uptime_seconds > self.uptime_seconds
+    }
+
+    /// Gives the tracks another order. Each number is the place of a track before; `None` is a new one, whose
+    /// steps are empty so far.
+    pub fn arrange(&mut self, from: &[Option<usize>]) {
+        self.seconds.arrange(from);
+        self.ten_seconds.arrange(from);
+        let before = std::mem::take(&mut self.begun.1);
+        let sample = |at: &Option<usize>| at.and_then(|at| before.get(at).copied()).unwrap_or_default();
+        self.begun.1 = from.iter().map(sample).collect();
     }
 
     /// Adds the samples of a step for each track, and its end. An old step is ignored.

@@ -39,6 +39,9 @@ pub struct LinkConfig {
     /// Bytes that may wait for the transmitter, besides the frame in transmission. The queue drops from the
     /// tail.
     pub queue_bytes: usize,
+    /// Frames that may wait, besides the bound on bytes; only that bound if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_frames: Option<usize>,
     /// Losses on the air.
     pub loss: LossConfig,
     /// Frames that others overtake.
@@ -66,6 +69,7 @@ impl Default for LinkConfig {
             rate: None,
             delay: Duration::ZERO,
             queue_bytes: 65536,
+            queue_frames: None,
             loss: LossConfig::None,
             reorder: None,
             duplicate: 0.0,

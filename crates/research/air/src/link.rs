@@ -12,8 +12,8 @@ use crate::{ConfigError, LinkConfig, LinkCounters, Tally};
 ///
 /// Time never goes back: an earlier `now` counts as the latest one.
 ///
-/// `queue_bytes` bounds the memory of the queue, and [`Link::MOST_HELD_BYTES`] that of the whole link. Frames
-/// beyond either are dropped before the air and counted as queue drops.
+/// `queue_bytes` bounds the memory of the queue, `queue_frames` its length, and [`Link::MOST_HELD_BYTES`] the
+/// memory of the whole link. Frames beyond any of them are dropped before the air and counted as queue drops.
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
@@ -119,7 +119,8 @@ impl Link {
         self.counters.offered.add(bytes);
         let held = self.held.bytes + (self.held.frames + 1) * FRAME_COST_BYTES + bytes as u64;
         let fits = self.transmitting.is_none()
-            || bytes <= self.config.queue_bytes.saturating_sub(self.waiting_bytes);
+            || bytes <= self.config.queue_bytes.saturating_sub(self.waiting_bytes)
+                && self.config.queue_frames.is_none_or(|most| self.waiting.len() < most);
         if !fits || held > Self::MOST_HELD_BYTES {
             self.counters.queue_dropped.add(bytes);
             return;

@@ -2,7 +2,8 @@
 //!
 //! A document has blocks between `<!-- rows: BEGIN KIND ... -->` and `<!-- rows: END -->`:
 //!
-//! - `figure EXPERIMENT DRIVER FIGURE`: all rows of a figure, or the command that gives them;
+//! - `figure EXPERIMENT DRIVER FIGURE`: all rows of a figure, or the command that gives them; recorded values
+//!   of other programs have columns of their own;
 //! - `claims EXPERIMENT DRIVER`: each claim, judged on the kept rows, with its cause from `causes.toml`;
 //! - `bench NAME`: the rows of a benchmark;
 //! - `table NAME`: the lines of a table that `tables.toml` beside the rows chooses.
@@ -14,6 +15,7 @@ mod extent;
 mod figure;
 mod markdown;
 mod number;
+mod recorded;
 
 use std::fs;
 use std::path::{Path, PathBuf};

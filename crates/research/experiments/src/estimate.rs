@@ -50,17 +50,23 @@ impl Estimate {
     /// statistics, which holds for any distribution. `None` for an empty sample; no interval for fewer than
     /// six pairs, which cannot give 95%.
     pub fn paired_median(pairs: &[(f64, f64)]) -> Option<Self> {
-        let mut quotients: Vec<f64> = pairs.iter().map(|(above, below)| above / below).collect();
-        quotients.sort_by(f64::total_cmp);
-        let (count, middle) = (quotients.len(), quotients.len() / 2);
+        Self::median(&pairs.iter().map(|(above, below)| above / below).collect::<Vec<_>>())
+    }
+
+    /// The median of a sample with its interval, as [`Estimate::paired_median`] has them. A member without an
+    /// end is infinite: it may be beyond the median, and an interval that it bounds is no interval.
+    pub fn median(sample: &[f64]) -> Option<Self> {
+        let mut sorted = sample.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (count, middle) = (sorted.len(), sorted.len() / 2);
         let value = match count {
             0 => return None,
-            _ if count % 2 == 1 => quotients[middle],
-            _ => quotients[middle - 1].midpoint(quotients[middle]),
+            _ if count % 2 == 1 => sorted[middle],
+            _ => sorted[middle - 1].midpoint(sorted[middle]),
         };
-        let outside = median_rank(count);
-        let interval = outside.map(|rank| (quotients[rank - 1], quotients[count - rank]));
-        Some(Self { value, interval })
+        let interval = median_rank(count).map(|rank| (sorted[rank - 1], sorted[count - rank]));
+        let interval = interval.filter(|(_, high)| high.is_finite());
+        value.is_finite().then_some(Self { value, interval })
     }
 
     /// Half the interval's width by the value: how well it is known. Infinite without an interval.
@@ -187,6 +193,18 @@ mod tests {
         assert_eq!((estimate.value, estimate.interval), (2.75, Some((1.0, 4.5))));
         assert_eq!(Estimate::paired_median(&[]), None);
         assert_eq!(Estimate::paired_median(&[(3.0, 2.0)]).unwrap().uncertainty(), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_median_bears_some_members_without_an_end_and_its_interval_none() {
+        let sample = |endless: usize| {
+            let mut sample: Vec<f64> = (1..=10).map(f64::from).collect();
+            sample.iter_mut().rev().take(endless).for_each(|it| *it = f64::INFINITY);
+            Estimate::median(&sample)
+        };
+        assert_eq!(sample(1), Some(Estimate { value: 5.5, interval: Some((2.0, 9.0)) }));
+        assert_eq!(sample(2), Some(Estimate { value: 5.5, interval: None }));
+        assert_eq!((sample(5), sample(10)), (None, None));
     }
 
     #[test]

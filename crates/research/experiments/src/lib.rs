@@ -7,7 +7,8 @@
 //!
 //! An [`experiment::Experiment`] consists of [`figure::Figure`]s, which name their [`cell`]s and make rows of
 //! the results; a cell that several need runs once ([`wanted`]). [`byte_caching`] is the paper of that name.
-//! [`no_harm`] shows the default tunnel's effect beyond it, without harm to others. [`reboost`] is TCP that
+//! [`no_harm`] shows the default tunnel's effect beyond it, without harm to others. [`links`] is one download
+//! over loss and distance, beside other programs. [`reboost`] is TCP that
 //! knows of redundancy elimination. [`together`] switches all mechanisms in one network. [`site`] is a folder
 //! with a report on all of them.
 
@@ -24,6 +25,7 @@ pub mod experiment;
 pub mod figure;
 pub mod kept_claims;
 pub mod kept_rows;
+pub mod links;
 pub mod mesh_cache;
 mod named_node;
 pub mod no_harm;
@@ -47,9 +49,10 @@ pub mod wanted;
 pub mod xbc;
 
 /// All experiments, in the order of a report on everything.
-pub const ALL: [&experiment::Experiment; 8] = [
+pub const ALL: [&experiment::Experiment; 9] = [
     &byte_caching::EXPERIMENT,
     &no_harm::EXPERIMENT,
+    &links::EXPERIMENT,
     &refactor::EXPERIMENT,
     &refactor::WITH_TCP,
     &reboost::EXPERIMENT,

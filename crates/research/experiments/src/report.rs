@@ -218,6 +218,29 @@ mod tests {
     }
 
     #[test]
+    fn a_recorded_value_stands_in_a_column_that_other_reports_do_not_have() {
+        let heading = Heading {
+            title: "A paper".to_owned(),
+            source: "Somebody, 2012".to_owned(),
+            ran: Vec::new(),
+            commit: "abc".to_owned(),
+        };
+        let cells = |section: Section| {
+            let html = html(&heading, &[], &[section]);
+            let table = html.split_once("<th>Series</th>").unwrap().1;
+            let cells = table.split("<td class=\"number\">").skip(1);
+            (table.contains("Recorded"), cells.map(|it| it.split('<').next().unwrap().to_owned()).collect())
+        };
+        let others: (bool, Vec<String>) = cells(section());
+        assert!(!others.0 && others.1.starts_with(&["0", "0.600"].map(str::to_owned)));
+        let mut section = section();
+        section.rows.truncate(1);
+        section.rows[0] = Row { driver: Driver::Recorded, ..section.rows[0].clone() };
+        let (has_column, cells) = cells(section);
+        assert!(has_column && cells[1].is_empty() && cells[5] == "0.600", "{cells:?}");
+    }
+
+    #[test]
     fn a_report_needs_nothing_from_anywhere_and_escapes_what_it_shows() {
         let heading = Heading {
             title: "A paper".to_owned(),

@@ -94,6 +94,18 @@ impl Row {
         Self { value: Some(value), ..self }
     }
 
+    /// The value, unless another program's.
+    #[must_use]
+    pub fn ours(&self) -> Option<f64> {
+        self.value.filter(|_| self.driver != Driver::Recorded)
+    }
+
+    /// The recorded value of another program.
+    #[must_use]
+    pub fn recorded(&self) -> Option<f64> {
+        self.value.filter(|_| self.driver == Driver::Recorded)
+    }
+
     /// Adds the paper's value.
     #[must_use]
     pub fn paper(self, value: impl Into<Option<Stated>>) -> Self {
@@ -173,6 +185,8 @@ pub enum Driver {
     /// ns-2, the simulator of a paper, as a control: nothing of this project.
     #[serde(rename = "ns-2")]
     Ns2,
+    /// Another program, measured once and recorded in `peers/*.toml`: nothing of this project.
+    Recorded,
 }
 
 impl Driver {
@@ -192,6 +206,7 @@ impl fmt::Display for Driver {
             Self::Qemu => "qemu",
             Self::Offline => "offline",
             Self::Ns2 => "ns-2",
+            Self::Recorded => "recorded",
         })
     }
 }
@@ -243,7 +258,7 @@ mod tests {
     #[test]
     fn only_drivers_that_send_something_can_be_asked_for() {
         assert_eq!("virtual".parse(), Ok(Driver::Virtual));
-        assert!("offline".parse::<Driver>().is_err());
+        assert!("offline".parse::<Driver>().is_err() && "recorded".parse::<Driver>().is_err());
         assert!("kvm".parse::<Driver>().unwrap_err().contains("sim, virtual, lab and qemu"));
     }
 }

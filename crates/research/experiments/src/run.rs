@@ -118,7 +118,7 @@ impl Runner {
                 )
             }
             Driver::Lab | Driver::Qemu => self.run_in_lanes(&scenarios, &mut report)?,
-            Driver::Sim | Driver::Offline | Driver::Ns2 => {
+            Driver::Sim | Driver::Offline | Driver::Ns2 | Driver::Recorded => {
                 bail!("the driver {} takes no scenarios", self.driver)
             }
         };
@@ -140,7 +140,7 @@ impl Runner {
             Driver::Lab | Driver::Qemu => {
                 said(std::process::Command::new("uname").arg("-sr")).unwrap_or_default()
             }
-            Driver::Sim | Driver::Offline | Driver::Ns2 => "none".to_owned(),
+            Driver::Sim | Driver::Offline | Driver::Ns2 | Driver::Recorded => "none".to_owned(),
         }
     }
 

@@ -201,8 +201,9 @@ impl Part {
             self.claims = claims;
             self.rows = pass.rows;
         } else {
-            // Computed rows are equal under every driver.
-            let rows = pass.rows.into_iter().filter(|row| row.driver != Driver::Offline);
+            // Computed and recorded rows are equal under every driver.
+            let differs = |row: &Row| ![Driver::Offline, Driver::Recorded].contains(&row.driver);
+            let rows = pass.rows.into_iter().filter(differs);
             self.rows
                 .extend(rows.map(|row| Row { series: format!("{} ({})", row.series, row.driver), ..row }));
         }

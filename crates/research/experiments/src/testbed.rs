@@ -152,6 +152,7 @@ fn stream(carrier: &Carrier, file: File) -> Stream {
         interval_milliseconds: STREAM_INTERVAL_MILLISECONDS,
         content: Some(file.slug().to_owned()),
         start_seconds: START_SECONDS,
+        keeps_delays: false,
     }
 }
 

@@ -50,6 +50,7 @@ pub fn seeds() -> Vec<Seed> {
     ";
     let bits = "
         rate = \"300kbit/s\"
+        queue_frames = 3
         loss.gilbert_elliott = { good_error_rate = 1e-6, bad_error_rate = 1e-3, good_to_bad = 1e-5, bad_to_good = 1e-3 }
     ";
     presets::all()

@@ -251,6 +251,10 @@ pub struct StreamOutcome {
     pub altered: u64,
     /// One-way delay of what was received, in milliseconds.
     pub delay: Delay,
+    /// One-way delay of each datagram by its number; `None` for one that never arrived. Empty unless the
+    /// stream keeps delays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delays_milliseconds: Vec<Option<f64>>,
 }
 
 /// Delays in milliseconds; all 0 when nothing arrived.

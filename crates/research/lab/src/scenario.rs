@@ -213,6 +213,11 @@ pub struct Stream {
     /// When it starts.
     #[serde(default)]
     pub start_seconds: f64,
+    /// Whether the outcome has the delay of each datagram ([`StreamOutcome::delays_milliseconds`]).
+    ///
+    /// [`StreamOutcome::delays_milliseconds`]: crate::StreamOutcome::delays_milliseconds
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_delays: bool,
 }
 
 /// Something that happens during a run.

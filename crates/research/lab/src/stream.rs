@@ -96,6 +96,9 @@ impl Flow<'_> {
         let mut seen = vec![false; self.stream.datagrams as usize];
         let mut highest = None;
         let mut delays = Vec::new();
+        if self.stream.keeps_delays {
+            outcome.delays_milliseconds = vec![None; seen.len()];
+        }
         let mut payload = vec![0; 65_536];
         let mut expected = Vec::new();
         loop {
@@ -114,7 +117,8 @@ impl Flow<'_> {
             expected.clear();
             expected.extend_from_slice(&payload[..HEAD_BYTES]);
             self.extend_with_content(&mut expected, number);
-            match usize::try_from(number).ok().and_then(|index| seen.get_mut(index)) {
+            let index = usize::try_from(number).unwrap_or(usize::MAX);
+            match seen.get_mut(index) {
                 Some(seen) if expected == payload => {
                     if std::mem::replace(seen, true) {
                         outcome.duplicated += 1;
@@ -131,7 +135,11 @@ impl Flow<'_> {
                 outcome.reordered += 1;
             }
             highest = highest.max(Some(number));
-            delays.push(arrived.saturating_sub(sent).as_secs_f64() * 1e3);
+            let delay_milliseconds = arrived.saturating_sub(sent).as_secs_f64() * 1e3;
+            delays.push(delay_milliseconds);
+            if let Some(delay) = outcome.delays_milliseconds.get_mut(index) {
+                *delay = Some(delay_milliseconds);
+            }
         }
         outcome.delay = delay_of(&mut delays);
         Ok(outcome)

@@ -39,7 +39,7 @@ fn one_seed_gives_identical_figures_twice_and_another_seed_gives_others() {
 fn a_stream_loses_exactly_what_the_link_loses() {
     let Some(driver) = virtually() else { return };
     let mut scenario = quiet("stream", 0.1, &[3]);
-    scenario.streams = vec![stream(&scenario)];
+    scenario.streams = vec![lab::Stream { keeps_delays: true, ..stream(&scenario) }];
     let outcome = lab::run(&Driver::Virtual(driver), &[scenario]).unwrap().remove(0);
     let (stream, air) = (&outcome.streams[0], &outcome.link("air").unwrap().forward);
     assert_eq!((stream.sent, stream.refused), (500, 0));
@@ -50,6 +50,9 @@ fn a_stream_loses_exactly_what_the_link_loses() {
     // 1048 octets at 1 MByte/s and 10 ms.
     assert!((stream.delay.median_milliseconds - 11.048).abs() < 0.1, "{:?}", stream.delay);
     assert_eq!(outcome.link("air").unwrap().backward.offered.packets, 0);
+    let arrived: Vec<f64> = stream.delays_milliseconds.iter().copied().flatten().collect();
+    assert_eq!((stream.delays_milliseconds.len(), arrived.len() as u64), (500, stream.received));
+    assert!(arrived.iter().all(|delay| (10.0..=stream.delay.longest_milliseconds).contains(delay)));
 }
 
 #[test]

@@ -6,8 +6,9 @@ use crate::rates::Rate;
 use crate::reactor::Waker;
 use crate::sniffer::Heard;
 use crate::tap::Tap;
-use node::{NetworkKey, Node, PublicKey};
+use node::{NetworkKey, Node, PublicKey, Roster};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,7 @@ pub(crate) enum Request {
     Capture(Tap),
     Revoke(PublicKey, SyncSender<bool>),
     NetworkKeys(NetworkKey, Option<NetworkKey>, SyncSender<()>),
+    Adopt(Arc<Roster>, SyncSender<Result<(), Error>>),
     Stop,
 }
 
@@ -81,6 +83,22 @@ struct Driver {
     waker: Waker,
 }
 
+/// The part of a driver's machine that requests concern beside its node.
+pub(crate) trait Surroundings {
+    /// Counters of overhearing.
+    fn overheard(&mut self) -> Option<Heard> {
+        None
+    }
+
+    /// Takes over the peers of a roster before the node does, or changes nothing.
+    fn adopt(&mut self, _: &Roster) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// None.
+impl Surroundings for () {}
+
 /// The driver's end.
 pub struct Inbox {
     pub(crate) requests: Receiver<Request>,
@@ -88,21 +106,21 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Answers the other threads for a node and its egress. It calls `overheard` only for a request. Returns
-    /// `false` after a stop request.
+    /// Answers the other threads for a node, its egress and what surrounds it. Returns `false` after a stop
+    /// request.
     pub(crate) fn answer(
         &self,
         now: Duration,
         node: &mut Node,
         egress: &mut Egress,
-        mut overheard: impl FnMut() -> Option<Heard>,
+        around: &mut impl Surroundings,
     ) -> bool {
         for request in self.requests.try_iter() {
             match request {
                 // The requester may have timed out.
                 Request::Status(answer) => {
                     let (node, io) = (node.status(now), egress.counters);
-                    let _ = answer.try_send(Snapshot { node, io, overheard: overheard() });
+                    let _ = answer.try_send(Snapshot { node, io, overheard: around.overheard() });
                 }
                 Request::Capture(tap) => egress.tap = Some(tap),
                 Request::Rates(rates) => rates.iter().for_each(|(to, rate)| node.set_radio_rate(*to, *rate)),
@@ -117,6 +135,10 @@ impl Inbox {
                 Request::NetworkKeys(key, previous, answer) => {
                     node.set_network_keys(now, key, previous);
                     let _ = answer.try_send(());
+                }
+                Request::Adopt(roster, answer) => {
+                    let adopted = around.adopt(&roster).map(|()| node.adopt(now, &roster));
+                    let _ = answer.try_send(adopted);
                 }
                 Request::Stop => return false,
             }
@@ -166,15 +188,36 @@ impl Control {
         self.ask(patience, request).map(drop)
     }
 
+    /// Makes the drivers take over the peers of `roster`, and waits at most `patience`. The first driver
+    /// changes the routes. If the system refuses that, nothing changes.
+    pub fn adopt(&self, roster: &Arc<Roster>, patience: Duration) -> Result<(), Error> {
+        let end = Instant::now() + patience;
+        let request = |answer| Request::Adopt(roster.clone(), answer);
+        let (first, others) = self.drivers.split_at(self.drivers.len().min(1));
+        for drivers in [first, others] {
+            let left = end.saturating_duration_since(Instant::now());
+            Self::ask_of(drivers, left, request)?.into_iter().collect::<Result<(), Error>>()?;
+        }
+        Ok(())
+    }
+
     /// Sends a request to every driver, and waits at most `patience` for all answers.
     fn ask<T>(
         &self,
         patience: Duration,
         request: impl Fn(SyncSender<T>) -> Request,
     ) -> Result<Vec<T>, Error> {
+        Self::ask_of(&self.drivers, patience, request)
+    }
+
+    fn ask_of<T>(
+        drivers: &[Driver],
+        patience: Duration,
+        request: impl Fn(SyncSender<T>) -> Request,
+    ) -> Result<Vec<T>, Error> {
         let end = Instant::now() + patience;
         let mut answers = Vec::new();
-        for driver in &self.drivers {
+        for driver in drivers {
             let (answer, answered) = sync_channel(1);
             driver.requests.try_send(request(answer)).map_err(|_| Error::Stopped)?;
             driver.waker.wake();

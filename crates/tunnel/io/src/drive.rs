@@ -2,16 +2,16 @@
 //! each ([`crate::workers`]).
 
 use crate::clock::Clock;
-use crate::control::Inbox;
+use crate::control::{Inbox, Surroundings};
 use crate::egress::Egress;
 use crate::load::Load;
 use crate::rates::Watch;
 use crate::reactor::{Reactor, Ready};
-use crate::sniffer::Sniffer;
+use crate::sniffer::{Heard, Sniffer};
 use crate::tap::{self, What};
 use crate::workers::WorkerPool;
 use crate::{Control, Error, System, mss};
-use node::{Node, Shards};
+use node::{Node, Roster, Shards};
 use std::os::fd::AsFd;
 use std::thread;
 use std::time::Duration;
@@ -31,7 +31,7 @@ const GOODBYE: Duration = Duration::from_millis(100);
 /// of them. `on_event` receives the nodes' events.
 pub fn drive(
     system: &mut System,
-    (shards, nodes): (&Shards, &mut [Node]),
+    (shards, nodes): (&mut Shards, &mut [Node]),
     clock: Clock,
     (control, inboxes): (&Control, Vec<Inbox>),
     on_event: impl FnMut(node::Event),
@@ -71,6 +71,24 @@ pub fn drive(
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         worked.fold(driven, Result::and)
     })
+}
+
+/// What surrounds the first thread's node.
+struct First<'a, 'b> {
+    system: &'a mut System,
+    workers: &'a mut WorkerPool<'b>,
+}
+
+impl Surroundings for First<'_, '_> {
+    fn overheard(&mut self) -> Option<Heard> {
+        self.system.sniffer.as_mut().map(Sniffer::heard)
+    }
+
+    fn adopt(&mut self, roster: &Roster) -> Result<(), Error> {
+        self.system.adopt(roster)?;
+        self.workers.adopt(roster);
+        Ok(())
+    }
 }
 
 struct Driver<'a, F> {
@@ -114,9 +132,8 @@ impl<F: FnMut(node::Event)> Driver<'_, F> {
             if ready.heard && self.busy_turns <= BUSY_TURNS {
                 self.overhear(now);
             }
-            let sniffer = &mut self.system.sniffer;
-            let heard = || sniffer.as_mut().map(Sniffer::heard);
-            if ready.woken && !inbox.answer(now, self.node, &mut self.egress, heard) {
+            let Driver { system, workers, node, egress, .. } = &mut self;
+            if ready.woken && !inbox.answer(now, node, egress, &mut First { system, workers }) {
                 return self.say_goodbye(inbox);
             }
         }

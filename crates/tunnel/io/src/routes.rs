@@ -20,8 +20,8 @@
 //! which is the purpose of the third rule. `iif lo` prevents hosts behind us from avoiding the tunnel by
 //! choosing our port.
 
-use crate::Error;
 use crate::netlink::{self, Netlink};
+use crate::{Error, Settings};
 use ipnet::IpNet;
 use rtnetlink::IpVersion;
 use rtnetlink::packet_route::route::{RouteHeader, RouteProtocol};
@@ -155,6 +155,15 @@ impl Routes {
             }
         }
         Ok(routes)
+    }
+}
+
+impl Settings {
+    /// Whether a running node of these settings can change its routes to those of `next`: its rules stay.
+    #[must_use]
+    pub fn can_change_routes(&self, next: &Settings) -> bool {
+        let apart = |it: &Settings| Plan::new(&it.allowed_ips.concat(), &it.endpoints).apart;
+        !self.routes || apart(self) == apart(next)
     }
 }
 

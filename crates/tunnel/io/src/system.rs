@@ -7,6 +7,7 @@ use crate::routes::{Plan, Routes};
 use crate::sniffer::Sniffer;
 use crate::tun::Tun;
 use ipnet::IpNet;
+use node::Roster;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
@@ -53,8 +54,10 @@ pub struct Overhear {
 pub struct System {
     // The fields are dropped in this order.
     pub(crate) routes: Option<Routes>,
-    /// Each peer's routes that change with its reachability.
-    pub(crate) going_routes: Vec<Vec<IpNet>>,
+    /// The inner addresses of each peer, by place.
+    pub(crate) allowed_ips: Vec<Vec<IpNet>>,
+    /// Whether an unreachable peer's routes are withdrawn.
+    pub(crate) open_when_down: bool,
     /// The reachable peers, if reachability matters.
     pub(crate) reachable: BTreeSet<usize>,
     pub(crate) tun: Tun,
@@ -89,14 +92,22 @@ impl System {
         };
         let mss_clamp = settings.mss_clamp.then_some(settings.mtu);
         // The routes are installed first even so, to report an obstacle now and not at a peer's arrival.
-        let going_routes = if settings.open_when_down { settings.allowed_ips.clone() } else { Vec::new() };
-        if let Some(routes) = &routes {
-            let mut going = going_routes.concat();
+        if let Some(routes) = routes.as_ref().filter(|_| settings.open_when_down) {
+            let mut going = settings.allowed_ips.concat();
             going.sort_unstable();
             going.dedup();
             routes.withdraw(&going)?;
         }
-        Ok(System { routes, going_routes, reachable: BTreeSet::new(), tun, ports, sniffer, mss_clamp })
+        Ok(System {
+            routes,
+            allowed_ips: settings.allowed_ips.clone(),
+            open_when_down: settings.open_when_down,
+            reachable: BTreeSet::new(),
+            tun,
+            ports,
+            sniffer,
+            mss_clamp,
+        })
     }
 
     /// Updates the routes after a change of the tunnel's state.
@@ -106,13 +117,14 @@ impl System {
             node::Event::Unreachable { index, .. } => (*index, false),
             _ => return,
         };
-        let System { routes: Some(routes), going_routes, reachable, .. } = self else { return };
-        let Some(nets) = going_routes.get(index) else { return };
+        let System { routes: Some(routes), allowed_ips, open_when_down: true, reachable, .. } = self else {
+            return;
+        };
+        let Some(nets) = allowed_ips.get(index) else { return };
         reachable.remove(&index);
         // Gateways of one operator share routes: the first reachable one adds them, and the last one to leave
         // withdraws them.
-        let others: Vec<&Vec<IpNet>> =
-            reachable.iter().filter_map(|other| going_routes.get(*other)).collect();
+        let others: Vec<&Vec<IpNet>> = reachable.iter().filter_map(|other| allowed_ips.get(*other)).collect();
         let alone: Vec<IpNet> =
             nets.iter().filter(|net| !others.iter().any(|other| other.contains(net))).copied().collect();
         if up {
@@ -121,6 +133,35 @@ impl System {
         if let Err(error) = if up { routes.lead(&alone) } else { routes.withdraw(&alone) } {
             tracing::warn!("{error}");
         }
+    }
+
+    /// Changes the routes to those of the peers of `roster`, or changes nothing.
+    pub(crate) fn adopt(&mut self, roster: &Roster) -> Result<(), Error> {
+        let next: Vec<Vec<IpNet>> = roster.allowed_ips().map(<[IpNet]>::to_vec).collect();
+        let is_free = |place: &usize| roster.places().get(*place).is_none_or(Option::is_none);
+        let reachable: BTreeSet<usize> = self.reachable.iter().copied().filter(|at| !is_free(at)).collect();
+        let before = self.led(&self.allowed_ips, &self.reachable);
+        let after = self.led(&next, &reachable);
+        if let Some(routes) = &self.routes {
+            let new: Vec<IpNet> = after.difference(&before).copied().collect();
+            let old: Vec<IpNet> = before.difference(&after).copied().collect();
+            if let Err(why) = routes.lead(&new) {
+                // This removes routes through our device only.
+                if let Err(error) = routes.withdraw(&new) {
+                    tracing::warn!("{error}");
+                }
+                return Err(why);
+            }
+            routes.withdraw(&old)?;
+        }
+        (self.allowed_ips, self.reachable) = (next, reachable);
+        Ok(())
+    }
+
+    /// The prefixes that lead into the tunnel.
+    fn led(&self, allowed_ips: &[Vec<IpNet>], reachable: &BTreeSet<usize>) -> BTreeSet<IpNet> {
+        let is_led = |(place, _): &(usize, &Vec<IpNet>)| !self.open_when_down || reachable.contains(place);
+        allowed_ips.iter().enumerate().filter(is_led).flat_map(|(_, nets)| nets).map(IpNet::trunc).collect()
     }
 
     /// The socket's address.

@@ -11,7 +11,7 @@ use crate::egress::Egress;
 use crate::load::Load;
 use crate::reactor::{Reactor, Waker};
 use crate::tap::{self, What};
-use node::{Concerns, Event, Node, Shards};
+use node::{Concerns, Event, Node, Roster, Shards};
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::time::Duration;
@@ -71,13 +71,13 @@ struct WorkerHandle {
 
 /// The first thread's state of the others, possibly none.
 pub(crate) struct WorkerPool<'a> {
-    shards: &'a Shards,
+    shards: &'a mut Shards,
     handles: Vec<WorkerHandle>,
 }
 
 impl<'a> WorkerPool<'a> {
     /// A workers of the first thread alone.
-    pub fn new(shards: &'a Shards) -> Self {
+    pub fn new(shards: &'a mut Shards) -> Self {
         WorkerPool { shards, handles: Vec::new() }
     }
 
@@ -96,6 +96,11 @@ impl<'a> WorkerPool<'a> {
         let filling = Batch::default();
         self.handles.push(WorkerHandle { batches, used, filling, waker: inbox.waker.clone(), events });
         Worker { node, inbox, egress, clock, to_do, back, tell, front: front.clone(), load: Load::default() }
+    }
+
+    /// Packets go by the peers of `roster` from now on.
+    pub fn adopt(&mut self, roster: &Roster) {
+        self.shards.adopt(roster);
     }
 
     /// Queues a packet of the device for another thread. Returns `false` if it is for the first one.
@@ -147,7 +152,7 @@ impl<'a> WorkerPool<'a> {
 
     /// Events of the other threads' nodes, with the peers' indices in the whole configuration.
     pub fn events(&mut self) -> impl Iterator<Item = Event> + '_ {
-        let shards = self.shards;
+        let shards = &*self.shards;
         let told = self.handles.iter().zip(1..);
         told.flat_map(move |(handle, shard)| {
             handle.events.try_iter().map(move |event| shards.told_by(shard, event))
@@ -200,7 +205,7 @@ impl Worker<'_> {
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => goes_on = false,
             }
-            goes_on &= self.inbox.answer(now, self.node, &mut self.egress, || None);
+            goes_on &= self.inbox.answer(now, self.node, &mut self.egress, &mut ());
         }
         self.node.close();
         let now = self.clock.now();

@@ -184,7 +184,7 @@ impl Group {
 }
 
 /// One peer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerConfig {
     /// Its name, for people.
     pub name: String,

@@ -70,6 +70,7 @@ mod path;
 mod peer;
 mod queue;
 mod roaming;
+mod roster;
 mod route;
 mod session;
 mod shards;
@@ -86,6 +87,7 @@ pub use memory::least_memory_bytes;
 pub use node::{Node, Transmit, station_name};
 pub use path::lanes::MAX_LANES;
 pub use peer::pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
+pub use roster::{Differences, Roster};
 pub use shards::{Concerns, Shards, merged};
 pub use status::{
     DestinationStatus, MemoryStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused,

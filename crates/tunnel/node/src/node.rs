@@ -6,6 +6,7 @@ mod combining;
 mod destinations;
 mod gateways;
 mod handshakes;
+mod peers;
 mod relaying;
 mod transmit;
 
@@ -24,8 +25,7 @@ use crate::group::coding::Coding;
 use crate::keys::PublicKey;
 use crate::peer::Peer;
 use crate::peer::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
-use crate::route::ELSEWHERE;
-use crate::route::Routes;
+use crate::route::{ELSEWHERE, Routes};
 use crate::session::admission::Admission;
 use crate::session::allowance::Allowance;
 use crate::session::handshake::Identity;
@@ -489,7 +489,7 @@ impl Node {
             boot: self.boot,
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
             policy: self.ctx.config.reduce.policy.to_string(),
-            peers: self.peers.iter().map(|peer| self.status_of(now, peer)).collect(),
+            peers: self.peers_status(now),
             destinations: self.ctx.destinations.status(|peer| self.peers[peer].name().to_owned()),
             collisions: self.ctx.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             memory: self.memory_status(),

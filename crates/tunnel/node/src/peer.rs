@@ -1,6 +1,7 @@
 //! A peer: its sessions, its link, its queue, and when something is to be done about it next.
 
 mod boots;
+mod changes;
 mod interface;
 mod link;
 mod membership;
@@ -69,6 +70,8 @@ pub(crate) struct Peer {
     associated: Option<u8>,
     /// Its handshakes are refused, and it is sent nothing.
     revoked: bool,
+    /// There is no peer at this place.
+    vacant: bool,
     /// This node is going away and says so.
     closing: bool,
     /// The peer went away and said so.
@@ -85,6 +88,7 @@ impl Peer {
             index,
             endpoint: Endpoint::new(config.endpoint.filter(|_| !revoked)),
             revoked,
+            vacant: false,
             config,
             sessions: Sessions::new(node.handshakes_above),
             boots: Boots::new(boot),

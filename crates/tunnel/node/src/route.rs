@@ -12,7 +12,7 @@ pub(crate) const ELSEWHERE: usize = usize::MAX;
 /// Length of a prefix, and its peer.
 type Owner = (u8, usize);
 
-/// The peers' addresses. They never change.
+/// The peers' addresses.
 #[derive(Default)]
 pub struct Routes {
     v4: PrefixMap<Ipv4Net, usize>,

@@ -9,6 +9,7 @@
 use crate::config::{Config, ConfigError};
 use crate::event::{Event, SentPacket};
 use crate::node::Node;
+use crate::roster::Roster;
 use crate::route::{ELSEWHERE, Routes};
 use crate::session::shard::Shard;
 use crate::status::{Refused, Status};
@@ -68,6 +69,12 @@ impl Shards {
         Ok((Shards { routes: Routes::by(&config.peers, shard_of), count }, nodes))
     }
 
+    /// Takes over the peers of `roster`, as each node does by [`Node::adopt`].
+    pub fn adopt(&mut self, roster: &Roster) {
+        let count = self.count;
+        self.routes = roster.routes(|place| place % count);
+    }
+
     /// Shard of a packet from the TUN. The first shard refuses packets without a peer.
     #[must_use]
     pub fn of_packet(&self, packet: &[u8]) -> usize {
@@ -116,7 +123,6 @@ fn part(bytes: usize, peers: usize, all: usize) -> usize {
 /// The status of all shards as one. `all` is in the order of the shards; `None` if it is empty.
 #[must_use]
 pub fn merged(all: Vec<Status>) -> Option<Status> {
-    let count = all.len();
     let mut all = all.into_iter();
     let mut first = all.next()?;
     let mut peers: Vec<_> = vec![std::mem::take(&mut first.peers).into_iter()];
@@ -137,14 +143,14 @@ pub fn merged(all: Vec<Status>) -> Option<Status> {
         }
         peers.push(status.peers.into_iter());
     }
-    // dealt out in turn, they are taken up in turn
-    for turn in 0.. {
-        match peers[turn % count].next() {
-            Some(peer) => first.peers.push(peer),
-            None => break,
+    // dealt out in turn, they are taken up in turn, until no shard has more
+    loop {
+        let before = first.peers.len();
+        first.peers.extend(peers.iter_mut().filter_map(Iterator::next));
+        if first.peers.len() == before {
+            return Some(first);
         }
     }
-    Some(first)
 }
 
 #[cfg(test)]
@@ -181,6 +187,31 @@ mod tests {
                 assert_eq!(node.owner(address), Some(expected), "{address} in shard {index}");
             }
         }
+    }
+
+    #[test]
+    fn changed_peers_are_found_in_their_shards_and_all_are_told_of() {
+        let before = config(&["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"]);
+        let mut after = config(&["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", "10.4.0.0/16"]);
+        after.peers.remove(1);
+        after.peers.remove(0);
+        let (mut shards, mut nodes) = Shards::new(&before, 2, [7; 32], NOW).unwrap();
+        let roster = Roster::of(&before).followed_by(&after);
+        shards.adopt(&roster);
+        nodes.iter_mut().for_each(|node| node.adopt(NOW, &roster));
+        for (address, place) in [("10.2.0.1", 2), ("10.3.0.1", 3), ("10.4.0.1", 4)] {
+            let address = address.parse().unwrap();
+            assert_eq!(shards.routes.peer(address), Some(place % 2), "{address}");
+            for (index, node) in nodes.iter().enumerate() {
+                let expected = if index == place % 2 { place / 2 } else { ELSEWHERE };
+                assert_eq!(node.owner(address), Some(expected), "{address} in shard {index}");
+            }
+        }
+        assert_eq!(shards.routes.peer("10.0.0.1".parse().unwrap()), None);
+        let status = merged(nodes.iter().map(|node| node.status(NOW)).collect()).unwrap();
+        let mut names: Vec<_> = status.peers.into_iter().map(|peer| peer.name).collect();
+        names.sort();
+        assert_eq!(names, ["10.2.0.0/16", "10.3.0.0/16", "10.4.0.0/16"]);
     }
 
     #[test]

@@ -68,6 +68,9 @@ pub struct PeerStatus {
     pub public_key: String,
     /// The present address and port of the peer.
     pub endpoint: Option<SocketAddr>,
+    /// The inner addresses behind the peer.
+    #[serde(default)]
+    pub allowed_ips: Vec<String>,
     /// The node accepts packets for the peer.
     pub reachable: bool,
     /// The time since the handshake of the session, in seconds. None without a session.

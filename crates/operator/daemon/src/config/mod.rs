@@ -6,6 +6,7 @@ mod boost;
 mod budget;
 mod dashboard;
 mod destinations;
+mod edit;
 mod file;
 mod gateways;
 pub mod key_file;
@@ -26,6 +27,7 @@ use crate::revocations::Revocations;
 pub use crate::sandbox::Files;
 pub use boost::Boost;
 pub use dashboard::Dashboard;
+pub use edit::{Change, NewPeer};
 pub use file::Role;
 pub use key_file::read_key;
 pub use mistake::Mistake;
@@ -70,6 +72,18 @@ impl Config {
     pub fn load(path: &Path, policies: &dyn Policies) -> anyhow::Result<Config> {
         resolve::resolve(path, read(path)?, policies)
     }
+
+    /// The same, with the text of the file.
+    pub fn load_with_text(path: &Path, policies: &dyn Policies) -> anyhow::Result<(String, Config)> {
+        let text = text_of(path)?;
+        let config = Config::of_text(path, &text, policies)?;
+        Ok((text, config))
+    }
+
+    /// Checks this text of the file at `path`.
+    pub fn of_text(path: &Path, text: &str, policies: &dyn Policies) -> anyhow::Result<Config> {
+        resolve::resolve(path, from_text(path, text)?, policies)
+    }
 }
 
 /// Path of the socket for `overheard status`, for the configuration at `path`. The node's keys are not read.
@@ -83,10 +97,17 @@ fn read(path: &Path) -> Result<file::File, Mistake> {
 
 /// Reads a configuration file of any structure. Mistakes have the form of a node's.
 pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Mistake> {
-    let text = fs::read_to_string(path)
-        .map_err(|why| Mistake::new(format!("cannot read the configuration {}: {why}", path.display())))?;
-    let read = toml::from_str(&text).map_err(|error| mistake::from_toml(path, &text, &error))?;
-    for key in renamed::old_keys(&text) {
+    from_text(path, &text_of(path)?)
+}
+
+fn text_of(path: &Path) -> Result<String, Mistake> {
+    fs::read_to_string(path)
+        .map_err(|why| Mistake::new(format!("cannot read the configuration {}: {why}", path.display())))
+}
+
+fn from_text<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, Mistake> {
+    let read = toml::from_str(text).map_err(|error| mistake::from_toml(path, text, &error))?;
+    for key in renamed::old_keys(text) {
         tracing::warn!("{}: {key}", path.display());
     }
     Ok(read)

@@ -3,20 +3,29 @@
 use crate::node::air_time::AirTime;
 use crate::node::sample::{Columns, Sample};
 use ::page::ring::{Newer, Rings, Step};
-use node::{PeerCounters, Status};
+use node::{PeerCounters, PeerStatus, Status};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The most peers with samples of their own. Later ones, in the configuration's order, count only in the
 /// whole.
 pub const MAX_PEERS: usize = 64;
 
+/// A peer with a track.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tracked {
+    name: String,
+    public_key: String,
+}
+
 /// A node's samples.
 #[derive(Debug)]
 pub struct History {
     air_time: AirTime,
-    names: Vec<String>,
-    /// Counters of all peers at the last report.
-    counters: Vec<PeerCounters>,
+    /// The peers with samples of their own.
+    tracked: Vec<Tracked>,
+    /// Counters of all peers at the last report, by public key.
+    counters: BTreeMap<String, PeerCounters>,
     /// The first track is all peers; each other track is one peer.
     rings: Rings<Sample>,
 }
@@ -25,7 +34,7 @@ impl History {
     /// No samples, for a node whose radio has this rate.
     #[must_use]
     pub fn new(air_time: AirTime) -> Self {
-        History { air_time, names: Vec::new(), counters: Vec::new(), rings: Rings::default() }
+        History { air_time, tracked: Vec::new(), counters: BTreeMap::new(), rings: Rings::default() }
     }
 
     /// Notes a status of the node; an old one is ignored.
@@ -33,21 +42,39 @@ impl History {
         if !self.rings.is_later(status.uptime_seconds) {
             return;
         }
-        self.counters.resize(status.peers.len(), PeerCounters::default());
-        let kept = status.peers.len().min(MAX_PEERS);
+        self.track(status);
+        let kept = self.tracked.len();
         let mut samples = vec![Sample::default(); 1 + kept];
-        for (at, (peer, before)) in status.peers.iter().zip(&mut self.counters).enumerate() {
-            let sample = Sample::between(before, peer);
-            *before = peer.counters;
+        let mut counters = BTreeMap::new();
+        for (at, peer) in status.peers.iter().enumerate() {
+            let before = self.counters.remove(&peer.public_key).unwrap_or_default();
+            let sample = Sample::between(&before, peer);
+            counters.insert(peer.public_key.clone(), peer.counters);
             samples[0].beside(&sample);
             if at < kept {
                 samples[1 + at] = sample;
             }
         }
-        if self.names.len() != kept {
-            self.names = status.peers.iter().take(kept).map(|peer| peer.name.clone()).collect();
-        }
+        self.counters = counters;
         self.rings.push(status.uptime_seconds, &samples);
+    }
+
+    /// The first peers of a status have tracks. After a change of the peers, each keeps its own.
+    fn track(&mut self, status: &Status) {
+        let tracked =
+            |peer: &PeerStatus| Tracked { name: peer.name.clone(), public_key: peer.public_key.clone() };
+        let peers = status.peers.iter().take(MAX_PEERS);
+        let is_same =
+            |(one, peer): (&Tracked, &PeerStatus)| one.name == peer.name && one.public_key == peer.public_key;
+        if peers.len() == self.tracked.len() && self.tracked.iter().zip(peers.clone()).all(is_same) {
+            return;
+        }
+        let place = |peer: &PeerStatus| {
+            self.tracked.iter().position(|it| it.public_key == peer.public_key).map(|at| at + 1)
+        };
+        let from: Vec<Option<usize>> = std::iter::once(Some(0)).chain(peers.clone().map(place)).collect();
+        self.rings.arrange(&from);
+        self.tracked = peers.map(tracked).collect();
     }
 
     /// The steps of one length that ended after `since_seconds` of the node's uptime.
@@ -60,7 +87,7 @@ impl History {
             let of = |(packets, bytes): (&u64, &u64)| self.air_time.of(*packets, *bytes).as_secs_f64();
             packets.iter().zip(bytes).map(of).collect()
         };
-        let peer = |(name, columns): (&String, Columns)| PeerSeries { name: name.clone(), columns };
+        let peer = |(it, columns): (&Tracked, Columns)| PeerSeries { name: it.name.clone(), columns };
         Series {
             step_seconds: step.seconds(),
             uptime_seconds,
@@ -70,7 +97,7 @@ impl History {
             offered_air_seconds: air_seconds(&whole.offered_packets, &whole.offered_bytes),
             sent_air_seconds: air_seconds(&whole.sent_datagrams, &whole.sent_bytes),
             whole,
-            peers: self.names.iter().zip(tracks).map(peer).collect(),
+            peers: self.tracked.iter().zip(tracks).map(peer).collect(),
         }
     }
 }

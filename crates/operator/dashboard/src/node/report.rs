@@ -78,8 +78,9 @@ pub(crate) mod tests {
     pub fn peer(name: &str) -> PeerStatus {
         PeerStatus {
             name: name.to_owned(),
-            public_key: "AAAA".to_owned(),
+            public_key: format!("key of {name}"),
             endpoint: Some("192.0.2.2:4780".parse().unwrap()),
+            allowed_ips: Vec::new(),
             reachable: true,
             previous_network_key: false,
             revoked: false,

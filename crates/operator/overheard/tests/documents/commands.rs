@@ -61,9 +61,12 @@ const GIVEN: [(&str, Where, How); 21] = [
     ("overheard analyze --svg curve.svg traffic.pcap", Where::Station, How::ToItsEnd),
 ];
 
-/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and the demo and `--interface`
-/// by tests of their own.
-const GIVEN_ELSEWHERE: [&str; 5] = [
+/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and changes of peers, the demo and
+/// `--interface` by tests of their own.
+const GIVEN_ELSEWHERE: [&str; 8] = [
+    "sudo overheard peer add shed --public-key KEY --allowed-ips 10.9.0.7/32 --write /etc/overheard/gateway.toml",
+    "sudo overheard peer list",
+    "sudo overheard peer remove shed --write /etc/overheard/gateway.toml",
     "sudo overheard analyze --interface overheard0 --seconds 60",
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",

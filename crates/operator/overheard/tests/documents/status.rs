@@ -337,6 +337,7 @@ fn everything() -> dashboard::node::Report {
         name: "station".to_owned(),
         public_key: String::new(),
         endpoint: None,
+        allowed_ips: Vec::new(),
         reachable: true,
         previous_network_key: false,
         revoked: false,

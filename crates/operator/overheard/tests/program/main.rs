@@ -24,6 +24,7 @@ mod operator;
 mod overhearing;
 mod path;
 mod relays;
+mod reload;
 mod roaming;
 mod sandbox;
 mod siege;

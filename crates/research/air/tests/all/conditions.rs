@@ -66,6 +66,21 @@ fn the_full_queue_drops_its_tail_and_nothing_else() {
 }
 
 #[test]
+fn a_queue_of_frames_is_full_whatever_their_length() {
+    let config = LinkConfig { rate: MEGABYTE, queue_frames: Some(2), ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    // On the air: 0. Waiting: 1, 2. After 1500 us, 1 leaves the queue.
+    let sizes = [1500, 20, 20, 20];
+    let log = run(&mut link, (0..).zip(sizes).map(|(count, bytes)| (ms(0), numbered(count, bytes))));
+    assert_eq!(numbers(&log), [0, 1, 2]);
+    assert_eq!(link.counters().queue_dropped.frames, 1);
+    let bytes = LinkConfig { queue_bytes: 30, ..config };
+    let mut link = Link::new(&bytes, 1).unwrap();
+    let log = run(&mut link, (0..).zip(sizes).map(|(count, bytes)| (ms(0), numbered(count, bytes))));
+    assert_eq!(numbers(&log), [0, 1], "the bound on bytes holds, too");
+}
+
+#[test]
 fn a_frame_leaves_the_queue_when_its_transmission_begins() {
     let config = LinkConfig { rate: MEGABYTE, queue_bytes: 1500, ..LinkConfig::default() };
     let mut link = Link::new(&config, 1).unwrap();

@@ -61,19 +61,20 @@ fn config() -> impl Strategy<Value = LinkConfig> {
         (0.0..=1.0f64, 0u64..30)
             .prop_map(|(probability, extra)| ReorderConfig { probability, extra_delay: ms(extra) }),
     );
-    (capacity(), loss(), 0u64..50_000, 0usize..20_000, reorder, 0.0..0.5f64, 0.0..0.5f64, 0usize..100)
-        .prop_map(|(capacity, loss, delay_us, queue_bytes, reorder, duplicate, corrupt, overhead_bytes)| {
-            LinkConfig {
-                loss,
-                delay: us(delay_us),
-                queue_bytes,
-                reorder,
-                duplicate,
-                corrupt,
-                overhead_bytes,
-                ..capacity
-            }
-        })
+    let queue = (0usize..20_000, proptest::option::of(0usize..20));
+    (capacity(), loss(), 0u64..50_000, queue, reorder, 0.0..0.5f64, 0.0..0.5f64, 0usize..100).prop_map(
+        |(capacity, loss, delay_us, queue, reorder, duplicate, corrupt, overhead_bytes)| LinkConfig {
+            loss,
+            delay: us(delay_us),
+            queue_bytes: queue.0,
+            queue_frames: queue.1,
+            reorder,
+            duplicate,
+            corrupt,
+            overhead_bytes,
+            ..capacity
+        },
+    )
 }
 
 /// Gaps in microseconds and lengths in bytes.
@@ -198,7 +199,7 @@ proptest! {
     #[test]
     fn at_most_one_bit_of_a_frame_changes(config in config(), seed: u64, schedule in schedule()) {
         let config = LinkConfig { reorder: None, duplicate: 0.0, loss: LossConfig::None, ..config };
-        let config = LinkConfig { queue_bytes: usize::MAX, ..config };
+        let config = LinkConfig { queue_bytes: usize::MAX, queue_frames: None, ..config };
         let mut link = Link::new(&config, seed).unwrap();
         let log = run(&mut link, schedule.clone());
         let mut changed = 0;

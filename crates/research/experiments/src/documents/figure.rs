@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result};
 use super::Source;
 use super::markdown::Table;
 use super::number::number;
+use super::recorded::Panels;
 use crate::experiment::Experiment;
 use crate::kept_rows::{self, KeptRun, Origin};
 use crate::papers::{self, Read};
@@ -39,15 +40,20 @@ pub(super) fn block(source: &Source, experiment: &str, driver: Driver, figure: &
     let compared: Vec<&Row> = rows.iter().copied().filter(|row| is_compared(row)).collect();
     // A series that is partly not compared is complete in the second table.
     let is_beyond = |row: &Row| rows.iter().any(|it| it.series == row.series && !is_compared(it));
-    let others: Vec<&Row> = rows.iter().copied().filter(|row| is_beyond(row)).collect();
+    let panels = Panels::of(&rows);
+    let others: Vec<&Row> = rows.iter().copied().filter(|row| is_beyond(row) && !panels.has(row)).collect();
     if compared.is_empty() {
         text.push_str("- No row is the same quantity as a value that a paper prints, and none has a goal.\n");
     }
-    for table in [beside(&compared, figure.x), matrix(&others, figure.x)] {
-        if !table.is_empty() {
-            text.push('\n');
-            text.push_str(&table.text());
-        }
+    let tables =
+        [beside(&compared, figure.x), matrix(&others, figure.x)].map(|table| match table.is_empty() {
+            true => String::new(),
+            false => table.text(),
+        });
+    let [beside, matrix] = tables;
+    for table in [beside, panels.text(figure.x), matrix].iter().filter(|table| !table.is_empty()) {
+        text.push('\n');
+        text.push_str(table);
     }
     Ok(text)
 }
@@ -194,7 +200,7 @@ fn thinned<T: Copy>(all: &[T], most: usize) -> Vec<T> {
     (0..most).map(|index| all[index * (all.len() - 1) / (most - 1)]).collect()
 }
 
-fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+pub(super) fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for it in all {
         if !distinct.contains(&it) {

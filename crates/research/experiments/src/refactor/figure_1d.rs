@@ -147,6 +147,7 @@ pub(super) fn scenario(setting: &Setting<'_>, traffic: Traffic, codes: bool) -> 
         interval_milliseconds: DATAGRAM_MILLISECONDS,
         content: Some(from.to_owned()),
         start_seconds: START_SECONDS,
+        keeps_delays: false,
     });
     let (downloads, streams) = match traffic {
         Traffic::Tcp => (downloads.to_vec(), Vec::new()),

@@ -105,22 +105,25 @@ fn kernels(section: &Section, heading: &Heading) -> String {
 }
 
 fn table(rows: &[Row], x: &str) -> Markup {
+    let has_others = rows.iter().any(|row| row.recorded().is_some());
     html! {
         table {
             tr {
                 th { "Series" } th { (x) } th { "Ours" } th { "95% interval" } th { "Paper" } th { "Our goal" }
+                @if has_others { th { "Recorded" } }
                 th { "Unit" } th { "Driver" } th { "Seeds" } th { "Note" }
             }
             @for row in rows {
                 tr {
                     td { (row.series) }
                     td.number { (row.x) }
-                    td.number { (number(row.value)) }
+                    td.number { @if row.recorded().is_none() { (number(row.value)) } }
                     td.number { @if let (Some(low), Some(high)) = (row.low, row.high) {
                         (number(Some(low))) " – " (number(Some(high)))
                     } }
                     td.number { (row.paper.map_or(String::new(), |paper| paper.to_string())) }
                     td.number { (row.goal.map_or(String::new(), |goal| goal.to_string())) }
+                    @if has_others { td.number { @if row.recorded().is_some() { (number(row.value)) } } }
                     td { (row.unit) }
                     td { (row.driver) }
                     td.number { (row.seeds) }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use experiments::ALL;
 use experiments::documents::{self, Source};
 use experiments::kept_rows::{BENCH, KeptRows};
+use experiments::links::recorded::{self, MARK};
 use experiments::papers;
+use experiments::row::{Driver, Row, X};
 
 use crate::workspace;
 
@@ -200,6 +202,75 @@ fn the_papers_values_in_kept_rows_are_those_of_the_register() {
             );
         }
     }
+}
+
+/// The value that the file of recorded values has for a row.
+fn recorded_value(row: &Row) -> Option<f64> {
+    let (panel, curve) = row.series.split_once(": ")?;
+    let X::Number(loss_percent) = row.x else { return None };
+    file_value(&row.figure, panel, curve, loss_percent)
+}
+
+fn file_value(figure: &str, panel: &str, curve: &str, loss_percent: f64) -> Option<f64> {
+    let (series, round_trip) = panel.rsplit_once(", ")?;
+    let round_trip = round_trip.strip_suffix(" ms")?.parse().ok()?;
+    recorded::value(curve.strip_suffix(MARK)?, (figure, series), round_trip, loss_percent as u32)
+}
+
+#[test]
+fn recorded_values_in_kept_rows_are_those_of_the_file_and_neither_a_papers_nor_goals() {
+    let kept = KeptRows::read(&workspace().join("docs/rows")).unwrap();
+    let mut count = 0;
+    for row in kept.all().flat_map(|(_, run)| &run.rows) {
+        let is_recorded = row.driver == Driver::Recorded;
+        assert_eq!(row.series.ends_with(MARK), is_recorded, "{row:?}");
+        if is_recorded {
+            count += 1;
+            assert!(row.recorded().is_some() && row.recorded() == recorded_value(row), "{row:?}");
+            assert!(row.paper.is_none() && row.goal.is_none() && row.ours().is_none(), "{row:?}");
+        }
+    }
+    assert!(count > 0, "no recorded value is kept");
+}
+
+/// Cells of tables in a page's blocks, each with its line and its column's head.
+fn cells(page: &str) -> Vec<(Vec<String>, String, String)> {
+    let split = |line: &str| -> Vec<String> {
+        line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()
+    };
+    let mut heads: Option<Vec<String>> = None;
+    let mut cells = Vec::new();
+    for line in page.lines() {
+        match (&heads, line.starts_with("| ")) {
+            (_, false) if !line.starts_with('|') => heads = None,
+            (None, true) => heads = Some(split(line)),
+            (Some(heads), true) => {
+                let line = split(line);
+                let pairs = heads.iter().zip(&line).map(|(head, cell)| (head.clone(), cell.clone()));
+                cells.extend(pairs.map(|(head, cell)| (line.clone(), head, cell)).collect::<Vec<_>>());
+            }
+            _ => {}
+        }
+    }
+    cells
+}
+
+#[test]
+fn recorded_values_stand_in_columns_of_their_own_in_the_page() {
+    let page = fs::read_to_string(workspace().join("docs/results/links.md")).unwrap();
+    let mut count = 0;
+    for (line, head, cell) in cells(&page) {
+        assert!(!line[0].contains(MARK), "a line of ours is a recorded one: {line:?}");
+        if !head.ends_with(MARK) || cell.is_empty() {
+            continue;
+        }
+        let panel = line[0].rsplit_once(" (").unwrap().0;
+        let figure = if panel.starts_with("late") { "voice" } else { "downloads" };
+        let value = file_value(figure, panel, &head, line[1].parse().unwrap());
+        assert_eq!(cell.parse().ok(), value, "{head}: {line:?}");
+        count += 1;
+    }
+    assert!(count > 0, "the page has no recorded value");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use experiments::row::{Driver, Row};
 use experiments::run::{self, Kept, LAB_LANES, Runner};
 use experiments::scheme::Scheme;
 use experiments::wanted::{Named, NothingMeant};
-use experiments::{byte_caching, mesh_cache, no_harm, reboost, refactor, together, xbc};
+use experiments::{byte_caching, links, mesh_cache, no_harm, reboost, refactor, together, xbc};
 use indicatif::{ProgressBar, ProgressStyle};
 use keep::Keeping;
 use std::io::Write;
@@ -38,6 +38,8 @@ enum Paper {
     ByteCaching(ByteCaching),
     /// The savings of the default tunnel beyond that paper, and its harmlessness to other traffic
     NoHarm(Options),
+    /// One download and one call over loss and distance, beside recorded values of other programs
+    Links(Options),
     /// REfactor-ing Content Overhearing to Improve Wireless Performance (Shen, Gember, Anand, Akella, MobiCom
     /// 2011)
     Refactor(Refactor),
@@ -160,6 +162,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             run_in_lab(&byte_caching::EXPERIMENT, &args.options, traced(args))
         }
         Paper::NoHarm(options) => run_in_lab(&no_harm::EXPERIMENT, options, Traced::default()),
+        Paper::Links(options) => run_in_lab(&links::EXPERIMENT, options, Traced::default()),
         Paper::Xbc(options) => run_in_lab(&xbc::EXPERIMENT, options, Traced::default()),
         Paper::Refactor(Refactor { wanted, driver, resume }) => {
             let experiment = if *driver == Driver::Sim { &refactor::EXPERIMENT } else { &refactor::WITH_TCP };
@@ -295,8 +298,13 @@ fn traced(args: &ByteCaching) -> Traced {
 
 /// Rows for people to read.
 fn table(rows: &[Row]) -> Table {
-    let mut table =
-        Table::new(&["figure", "series", "x", "ours", "95% interval", "paper", "our goal", "unit", "note"]);
+    let mut heads =
+        vec!["figure", "series", "x", "ours", "95% interval", "paper", "our goal", "unit", "note"];
+    let has_others = rows.iter().any(|row| row.recorded().is_some());
+    if has_others {
+        heads.insert(7, "recorded");
+    }
+    let mut table = Table::new(&heads);
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.3}"));
     for row in rows {
         let interval = match (row.low, row.high) {
@@ -307,17 +315,10 @@ fn table(rows: &[Row]) -> Table {
         let paper = row.paper.map_or_else(String::new, |paper| paper.to_string());
         let goal = row.goal.map_or_else(String::new, |goal| goal.to_string());
         let (figure, series, x) = (row.figure.clone(), row.series.clone(), row.x.to_string());
-        table.row([
-            figure,
-            series,
-            x,
-            number(row.value),
-            interval,
-            paper,
-            goal,
-            row.unit.clone(),
-            note.join("; "),
-        ]);
+        let mut cells = vec![figure, series, x, number(row.ours()), interval, paper, goal];
+        cells.extend(has_others.then(|| number(row.recorded())));
+        cells.extend([row.unit.clone(), note.join("; ")]);
+        table.row(cells);
     }
     table
 }

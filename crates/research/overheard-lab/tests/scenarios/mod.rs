@@ -75,6 +75,7 @@ pub fn stream(scenario: &Scenario) -> Stream {
         interval_milliseconds: 5.0,
         content: None,
         start_seconds: 0.0,
+        keeps_delays: false,
     }
 }
 

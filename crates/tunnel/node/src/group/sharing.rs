@@ -201,6 +201,12 @@ impl Sharing {
         }
     }
 
+    /// A peer is one no more.
+    pub fn forget(&mut self, member: u8) {
+        self.leave(member);
+        self.rates.remove(&member);
+    }
+
     /// A member is gone.
     pub fn leave(&mut self, member: u8) {
         self.codec.leave(StationId(member));

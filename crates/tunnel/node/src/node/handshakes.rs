@@ -263,6 +263,7 @@ impl Node {
     /// Ends all that there is with a peer, and refuses its handshakes from now on. Whether it is known here.
     pub fn revoke(&mut self, now: Duration, key: &PublicKey) -> bool {
         let Some(index) = self.by_public_key.get(key).copied() else { return false };
+        self.ctx.config.revoked.insert(*key);
         self.peers[index].revoke(now, &mut self.ctx);
         self.ctx.events.push(Event::Revoked { peer: self.peers[index].name().to_owned() });
         true

@@ -51,6 +51,12 @@ impl Endpoint {
         Endpoint { address: configured, is_proven, newest: Age::default(), claims: Vec::new() }
     }
 
+    /// The configuration says another address, or none any more. The age of the newest unit stays, so that
+    /// nothing withheld says where the peer is.
+    pub fn configure(&mut self, configured: Option<SocketAddr>) {
+        *self = Endpoint { newest: self.newest, ..Endpoint::new(configured) };
+    }
+
     /// Where it is.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {

@@ -16,6 +16,7 @@ impl Peer {
             name: self.config.name.clone(),
             public_key: self.config.public_key.to_string(),
             endpoint: self.endpoint.address(),
+            allowed_ips: self.config.allowed_ips.iter().map(ToString::to_string).collect(),
             session_age_seconds: self
                 .sessions
                 .established()

@@ -137,6 +137,11 @@ impl Identity {
         }
     }
 
+    /// Replaces the keys that this node shares with one peer each.
+    pub fn set_preshared_keys(&mut self, keys: BTreeMap<PublicKey, PresharedKey>) {
+        self.preshared_keys = keys;
+    }
+
     /// The network of the attempt after one under the key of `before`. A peer without an answer under the new
     /// key may have only the previous one. The attempt after that uses the new one again.
     #[must_use]

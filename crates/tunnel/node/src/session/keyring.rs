@@ -5,6 +5,7 @@ mod groups;
 
 pub use groups::{GroupKeys, OfPeer, ReceiveKind};
 
+use crate::keys::PublicKey;
 use crate::session::shard::Shard;
 use rand::Rng;
 use std::collections::btree_map::Entry;
@@ -43,6 +44,11 @@ impl Keyring {
     #[must_use]
     pub fn shard(&self) -> &Shard {
         &self.shard
+    }
+
+    /// The peers of other shards are these from now on.
+    pub fn set_elsewhere(&mut self, elsewhere: BTreeSet<PublicKey>) {
+        self.shard.set_elsewhere(elsewhere);
     }
 
     /// A random id that is not in use, for `peer`.

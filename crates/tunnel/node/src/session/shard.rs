@@ -43,6 +43,22 @@ impl Shard {
         self.cookie_secret
     }
 
+    /// The place among all peers of the one with this index here.
+    pub fn place(&self, index: usize) -> usize {
+        index * (self.others as usize + 1) + self.index as usize
+    }
+
+    /// The index here of the peer at a place; `None`: another shard has it.
+    pub fn index_of(&self, place: usize) -> Option<usize> {
+        let count = self.others as usize + 1;
+        (place % count == self.index as usize).then_some(place / count)
+    }
+
+    /// The peers of the others are these from now on.
+    pub fn set_elsewhere(&mut self, elsewhere: BTreeSet<PublicKey>) {
+        self.elsewhere = elsewhere;
+    }
+
     /// Whether another shard knows this peer.
     pub fn is_elsewhere(&self, key: &PublicKey) -> bool {
         self.elsewhere.contains(key)

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
 mod carrying;
+mod changes;
 mod common_stations;
 mod filling;
 mod group;

@@ -57,6 +57,29 @@ fn a_question_that_comes_late_makes_a_long_step_and_loses_nothing() {
 }
 
 #[test]
+fn after_a_change_of_the_peers_each_keeps_its_own_steps() {
+    let of = |name: &str, bytes: u64| {
+        let mut peer = peer(name);
+        peer.counters.inner_sent_bytes = bytes;
+        peer
+    };
+    let mut history = history();
+    for second in 1..=20 {
+        history.note(&status(second as f64, vec![of("one", 10 * second), of("two", 100 * second)]));
+    }
+    history.note(&status(21.0, vec![of("two", 2100), of("three", 7)]));
+    let series = history.series(Step::Second, 18.0);
+    let offered =
+        |at: usize| (series.peers[at].name.as_str(), series.peers[at].columns.offered_bytes.clone());
+    assert_eq!(series.peers.len(), 2);
+    assert_eq!(offered(0), ("two", vec![100, 100, 100]));
+    assert_eq!(offered(1), ("three", vec![0, 0, 7]));
+    assert_eq!(series.whole.offered_bytes, [110, 110, 107]);
+    let coarse = history.series(Step::TenSeconds, 0.0);
+    assert_eq!(coarse.peers[0].columns.offered_bytes, [1000, 1000]);
+}
+
+#[test]
 fn peers_beyond_the_bound_are_in_the_whole() {
     let mut history = history();
     let many = |bytes: u64| {

@@ -125,7 +125,7 @@ fn drivers(experiment: &Experiment, quick: bool) -> &'static [Driver] {
 /// The missing part of this machine for running an experiment with a driver.
 fn why_not(experiment: &Experiment, driver: Driver) -> Option<String> {
     match driver {
-        Driver::Sim | Driver::Offline | Driver::Ns2 => None,
+        Driver::Sim | Driver::Offline | Driver::Ns2 | Driver::Recorded => None,
         Driver::Virtual => Kernel::find().err().map(|why| why.to_string()),
         Driver::Lab if !rustix::process::geteuid().is_root() => Some("it needs root".to_owned()),
         Driver::Lab if [reboost::EXPERIMENT.id, together::EXPERIMENT.id].contains(&experiment.id) => {

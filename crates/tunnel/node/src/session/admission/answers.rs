@@ -79,6 +79,11 @@ impl Answers {
         self.letters.iter_mut().find_map(|letters| letters.get_mut(&mark))
     }
 
+    /// Forgets the answers to a peer, which is one no more. Its initiations stay known.
+    pub fn forget(&mut self, peer: usize) {
+        self.letters.iter_mut().for_each(|letters| letters.retain(|_, answer| answer.peer != peer));
+    }
+
     /// Notes that an initiation was decrypted, and what it was answered.
     pub fn note(&mut self, mark: [u8; MARK_BYTES], answer: Option<Answer>) {
         let mark = u128::from_be_bytes(mark);

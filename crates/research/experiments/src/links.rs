@@ -1,0 +1,28 @@
+//! One download, and one call, over loss and distance.
+//!
+//! The link has a rate and a queue of packets, then delay and independent losses in both directions: a lost
+//! packet has cost the link its time ([`place`]). Other programs were measured on such a link. Their values
+//! stand beside ours in a column of their own ([`recorded`]).
+
+mod downloads;
+mod must_show;
+mod place;
+pub mod recorded;
+mod voice;
+mod way;
+
+use crate::experiment::Experiment;
+use crate::figure::Figure;
+use crate::row::Driver;
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    id: "links",
+    drivers: &[Driver::Virtual, Driver::Lab],
+    title: "One download over loss and distance",
+    source: "The default tunnel against none and against one that removes nothing, beside recorded values of others.",
+    figures: &FIGURES,
+    claims: must_show::claims,
+};
+
+const FIGURES: [Figure; 2] = [downloads::FIGURE, voice::FIGURE];

@@ -1,0 +1,178 @@
+//! What must come out, held against the rows. All of it is ours: goals have one side.
+
+use std::fmt;
+
+use super::downloads::{self, BBR_BY_BARE, BYTES_BY_OFF, SECONDS};
+use super::place::Place;
+use super::recorded;
+use super::voice::{self, LATE};
+use super::way::Way;
+use crate::claim::{Claim, Judging};
+use crate::row::{Row, X};
+
+/// The program that the default is never slower than.
+const RIVAL: &str = "tinyfecVPN";
+/// The largest time of bbr through the tunnel by that of bbr without, with 95% confidence.
+const BBR_AT_MOST: f64 = 1.02;
+/// The most additional bytes without loss, as a share.
+const EXTRA_WITHOUT_LOSS: f64 = 0.003;
+/// The most additional bytes with losses: this many times the loss, and a share beyond.
+const EXTRA_TIMES_LOSS: f64 = 2.0;
+const EXTRA_BEYOND: f64 = 0.02;
+
+/// Holds rows against every claim.
+#[must_use]
+pub fn claims(rows: &[Row]) -> Vec<Claim> {
+    vec![
+        reaches_the_goals(rows, 100),
+        reaches_the_goals(rows, 20),
+        not_slower_than_the_rival(rows),
+        bbr_not_slower_than_bare(rows),
+        few_extra_bytes(rows),
+        a_call_is_on_time(rows),
+    ]
+}
+
+fn reaches_the_goals(rows: &[Row], round_trip_milliseconds: u32) -> Claim {
+    let goals =
+        downloads::GOALS.into_iter().filter(|(_, round_trip, _)| *round_trip == round_trip_milliseconds);
+    let goals: Vec<(u32, f64)> = goals.map(|(loss, _, seconds)| (loss, seconds)).collect();
+    let said: Vec<String> = goals.iter().map(|(loss, seconds)| format!("{seconds} s at {loss}%")).collect();
+    let claim = format!("a download at {round_trip_milliseconds} ms: at most {}", said.join(", "));
+    let mut judging = Judging::new(rows, claim);
+    for (loss_percent, most) in goals {
+        let place = Place { loss_percent, round_trip_milliseconds };
+        let series = place.series(SECONDS, Way::DEFAULT);
+        if let Some(value) = judging.value(downloads::FIGURE.id, &series, loss_percent) {
+            judging.found(value <= most, format!("{value:.2} s at {loss_percent}%"));
+        }
+    }
+    judging.done()
+}
+
+fn not_slower_than_the_rival(rows: &[Row]) -> Claim {
+    let mut judging =
+        Judging::new(rows, format!("a download never takes longer than the recorded value of {RIVAL}"));
+    for (row, value) in judging.all(downloads::FIGURE.id, SECONDS, of(Way::DEFAULT)) {
+        let Some((round_trip, loss)) = place_of(row) else { continue };
+        let theirs = recorded::value(RIVAL, (downloads::FIGURE.id, SECONDS), round_trip, loss);
+        let holds = theirs.is_some_and(|theirs| value <= theirs);
+        let theirs = theirs.map_or("none".to_owned(), |theirs| theirs.to_string());
+        judging.cell(holds, || format!("{value:.2} s against {theirs} at {loss}% and {round_trip} ms"));
+    }
+    judging.done()
+}
+
+fn bbr_not_slower_than_bare(rows: &[Row]) -> Claim {
+    let mut judging = Judging::new(
+        rows,
+        format!(
+            "bbr through the tunnel by bare bbr: the median time's upper bound is at most {BBR_AT_MOST} everywhere"
+        ),
+    );
+    for (row, value) in judging.all(downloads::FIGURE.id, BBR_BY_BARE, |_| true) {
+        // A cell without an interval, for lack of seeds, proves nothing.
+        let holds = row.high.is_some_and(|bound| bound <= BBR_AT_MOST);
+        let bound = row.high.map_or("without an interval".to_owned(), |bound| format!("up to {bound:.3}"));
+        judging.cell(holds, || format!("{} at {}%: {value:.3} {bound}", row.series, row.x));
+    }
+    judging.done()
+}
+
+fn few_extra_bytes(rows: &[Row]) -> Claim {
+    let mut judging = Judging::new(
+        rows,
+        "a download takes at most twice the loss and 2% more bytes than with policy off, and .3% without loss",
+    );
+    for (row, value) in judging.all(downloads::FIGURE.id, BYTES_BY_OFF, |_| true) {
+        let X::Number(loss_percent) = row.x else { continue };
+        let most = extra_at_most(loss_percent);
+        let share = (value - 1.0) * 100.0;
+        judging
+            .cell(value <= 1.0 + most, || format!("{share:.1}% more in {} at {loss_percent}%", row.series));
+    }
+    judging.done()
+}
+
+fn a_call_is_on_time(rows: &[Row]) -> Claim {
+    let said: Vec<String> =
+        voice::GOALS.iter().map(|(loss, percent)| format!("{percent}% at {loss}%")).collect();
+    let [(what, _), _] = LATE;
+    let mut judging = Judging::new(rows, format!("a call: packets {what} at most {}", said.join(", ")));
+    for (row, value) in judging.all(voice::FIGURE.id, what, of(Way::DEFAULT.scheme)) {
+        let Some(goal) = row.goal else { continue };
+        judging.cell(value <= goal, || format!("{value:.2}% in {} at {}%", row.series, row.x));
+    }
+    judging.done()
+}
+
+fn extra_at_most(loss_percent: f64) -> f64 {
+    if loss_percent == 0.0 {
+        EXTRA_WITHOUT_LOSS
+    } else {
+        EXTRA_TIMES_LOSS * loss_percent / 100.0 + EXTRA_BEYOND
+    }
+}
+
+/// Whether a row is of this curve.
+fn of(curve: impl fmt::Display) -> impl Fn(&Row) -> bool {
+    move |row| row.series.ends_with(&format!(": {curve}"))
+}
+
+/// The round trip in milliseconds and the percent lost of a row.
+fn place_of(row: &Row) -> Option<(u32, u32)> {
+    let (panel, _) = row.series.split_once(": ")?;
+    let round_trip = panel.rsplit_once(", ")?.1.strip_suffix(" ms")?.parse().ok()?;
+    let X::Number(loss_percent) = row.x else { return None };
+    Some((round_trip, loss_percent as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(rows: &[Row], beginning: &str) -> Option<bool> {
+        crate::claim::holds(&claims(rows), beginning)
+    }
+
+    fn row(what: &str, way: Way, loss_percent: u32, value: f64) -> Row {
+        let place = Place { loss_percent, round_trip_milliseconds: 100 };
+        Row::new(downloads::FIGURE.id, place.series(what, way), loss_percent, "").exactly(value)
+    }
+
+    #[test]
+    fn a_download_is_held_against_the_goal_and_against_the_rival_of_its_own_cell() {
+        let judged = |seconds| {
+            let rows = [row(SECONDS, Way::DEFAULT, 10, seconds), row(SECONDS, Way::BARE, 10, 90.0)];
+            ["a download at 100 ms", "a download never"].map(|beginning| holds(&rows, beginning))
+        };
+        assert_eq!(judged(2.8), [Some(true), Some(true)]);
+        assert_eq!(judged(2.81), [Some(false), Some(true)]);
+        assert_eq!(judged(2.83), [Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn bbr_needs_an_interval_below_the_bound() {
+        let plain = row(BBR_BY_BARE, Way::DEFAULT_BBR, 5, 0.9);
+        let judged = |high| holds(&[Row { high, ..plain.clone() }], "bbr through");
+        assert_eq!([None, Some(1.02), Some(1.03)].map(judged), [Some(false), Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn a_call_is_held_against_the_goal_of_its_loss() {
+        let place = Place { loss_percent: 10, round_trip_milliseconds: 600 };
+        let row = |value| {
+            let series = place.series(LATE[0].0, Way::DEFAULT.scheme);
+            Row::new(voice::FIGURE.id, series, 10u32, "%").exactly(value).goal(1.0)
+        };
+        let judged = [row(1.0), row(1.1)].map(|row| holds(&[row], "a call: "));
+        assert_eq!(judged, [Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn bytes_are_bounded_by_the_loss_and_tightly_without() {
+        let judged = |loss, value| holds(&[row(BYTES_BY_OFF, Way::DEFAULT, loss, value)], "a download takes");
+        assert_eq!([judged(0, 1.003), judged(0, 1.004)], [Some(true), Some(false)]);
+        assert_eq!([judged(10, 1.21), judged(10, 1.23)], [Some(true), Some(false)]);
+    }
+}
