@@ -250,12 +250,14 @@ impl Config {
         (own + of_others) * overhear::Gateway::bytes_of_cache(group.slot_bits)
     }
 
-    /// Size of a store at the beginning of a session, in KiB: an equal part of the memory.
+    /// Size of a store at the beginning of a session, in KiB: an equal part of the memory, beside
+    /// `fixed_peers` whose stores have `fixed_bytes` of memory and cannot change.
     #[must_use]
-    pub(crate) fn store_kib(&self) -> u32 {
-        let part_bytes = self
-            .memory_bytes
-            .map(|bytes| memory::equal_part(bytes.saturating_sub(self.cache_bytes()), self.peers.len()));
+    pub(crate) fn store_kib(&self, fixed_bytes: usize, fixed_peers: usize) -> u32 {
+        let part_bytes = self.memory_bytes.map(|bytes| {
+            let bytes = bytes.saturating_sub(self.cache_bytes() + fixed_bytes);
+            memory::equal_part(bytes, self.peers.len().saturating_sub(fixed_peers))
+        });
         let store_bytes = part_bytes.unwrap_or(usize::MAX).min(self.reduce.store_bytes);
         u32::try_from(store_bytes / 1024).unwrap_or(u32::MAX)
     }

@@ -41,6 +41,11 @@ pub(crate) fn equal_part(budget_bytes: usize, peers: usize) -> usize {
     re::memory::receivers_store(part_bytes).min(re::memory::senders_store(part_bytes))
 }
 
+/// The part of a budget for so many of all peers.
+pub(crate) fn part(budget_bytes: usize, peers: usize, all: usize) -> usize {
+    budget_bytes / all.max(1) * peers
+}
+
 /// The least budget for so many peers, beside caches of overheard content.
 #[must_use]
 pub fn least_memory_bytes(peers: usize) -> usize {

@@ -5,6 +5,7 @@
 
 use crate::config::{Config, PeerConfig};
 use crate::keys::{PresharedKey, PublicKey};
+use crate::memory;
 use crate::route::Routes;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ pub struct Roster {
     preshared_keys: BTreeMap<PublicKey, PresharedKey>,
     revoked: BTreeSet<PublicKey>,
     handshakes_above: u64,
+    memory_bytes: Option<usize>,
 }
 
 /// The names of the peers that differ between two rosters.
@@ -48,6 +50,7 @@ impl Roster {
             preshared_keys: config.preshared_keys.clone(),
             revoked: config.revoked.clone(),
             handshakes_above: config.handshakes_above,
+            memory_bytes: config.memory_bytes,
         }
     }
 
@@ -129,6 +132,12 @@ impl Roster {
 
     pub(crate) fn handshakes_above(&self) -> u64 {
         self.handshakes_above
+    }
+
+    /// The part of the budget of memory for so many of the peers.
+    pub(crate) fn memory_bytes(&self, peers: usize) -> Option<usize> {
+        let all = self.places.iter().flatten().count();
+        self.memory_bytes.map(|bytes| memory::part(bytes, peers, all))
     }
 
     /// The routes to the peers, as `name` names their places.

@@ -8,6 +8,7 @@
 
 use crate::config::{Config, ConfigError};
 use crate::event::{Event, SentPacket};
+use crate::memory;
 use crate::node::Node;
 use crate::roster::Roster;
 use crate::route::{ELSEWHERE, Routes};
@@ -62,7 +63,8 @@ impl Shards {
             let routes = Routes::by(&config.peers, local);
             let peers: Vec<_> = own.into_iter().map(|(_, peer)| peer).collect();
             let seed = if index == 0 { seed } else { seeds.random() };
-            let memory_bytes = config.memory_bytes.map(|bytes| part(bytes, peers.len(), config.peers.len()));
+            let memory_bytes =
+                config.memory_bytes.map(|bytes| memory::part(bytes, peers.len(), config.peers.len()));
             Node::of_shard(Config { peers, memory_bytes, ..config.clone() }, routes, shard, seed, now)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
@@ -113,11 +115,6 @@ impl Shards {
         }
         event
     }
-}
-
-/// The part of the memory for so many of all peers.
-fn part(bytes: usize, peers: usize, all: usize) -> usize {
-    bytes / all.max(1) * peers
 }
 
 /// The status of all shards as one. `all` is in the order of the shards; `None` if it is empty.
@@ -191,13 +188,19 @@ mod tests {
 
     #[test]
     fn changed_peers_are_found_in_their_shards_and_all_are_told_of() {
-        let before = config(&["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"]);
-        let mut after = config(&["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", "10.4.0.0/16"]);
+        let with_memory = |prefixes: &[&str]| Config { memory_bytes: Some(60 << 20), ..config(prefixes) };
+        let before = with_memory(&["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16"]);
+        let mut after =
+            with_memory(&["10.0.0.0/16", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", "10.4.0.0/16"]);
         after.peers.remove(1);
         after.peers.remove(0);
         let (mut shards, mut nodes) = Shards::new(&before, 2, [7; 32], NOW).unwrap();
         let roster = Roster::of(&before).followed_by(&after);
         shards.adopt(&roster);
+        let budgets = |nodes: &[Node]| -> Vec<usize> {
+            nodes.iter().map(|node| node.status(NOW).memory.unwrap().budget_bytes >> 20).collect()
+        };
+        assert_eq!(budgets(&nodes), [40, 20]);
         nodes.iter_mut().for_each(|node| node.adopt(NOW, &roster));
         for (address, place) in [("10.2.0.1", 2), ("10.3.0.1", 3), ("10.4.0.1", 4)] {
             let address = address.parse().unwrap();
@@ -212,6 +215,10 @@ mod tests {
         let mut names: Vec<_> = status.peers.into_iter().map(|peer| peer.name).collect();
         names.sort();
         assert_eq!(names, ["10.2.0.0/16", "10.3.0.0/16", "10.4.0.0/16"]);
+        after.peers.retain(|peer| peer.name == "10.3.0.0/16");
+        let roster = roster.followed_by(&after);
+        nodes.iter_mut().for_each(|node| node.adopt(NOW, &roster));
+        assert_eq!(budgets(&nodes), [0, 60]);
     }
 
     #[test]

@@ -82,8 +82,11 @@ mod tests {
     #[test]
     fn keys_have_their_tables_and_peers_and_network_keys_are_left_out() {
         let text = "split = true\n[node]\nrole = \"gateway\"\nnetwork_key_file = \"a\"\n[[peer]]\nname = \"a\"\n\
-                    [[gateway]]\nname = \"b\"\n[reduce]\n";
+                    [[gateway]]\nname = \"b\"\n[memory]\nmib = 64\n[reduce]\n";
         let keys: Vec<String> = values(&text.parse().unwrap()).into_keys().collect();
-        assert_eq!(keys, ["[[gateway]]", "[node]", "[node] role", "[reduce]", "split"]);
+        assert_eq!(
+            keys,
+            ["[[gateway]]", "[memory]", "[memory] mib", "[node]", "[node] role", "[reduce]", "split"]
+        );
     }
 }

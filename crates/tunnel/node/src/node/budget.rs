@@ -2,6 +2,7 @@
 
 use super::Node;
 use crate::memory::{self, DIVIDE_EVERY, DIVIDE_IDLE_EVERY, Demand, LEAST_BYTES};
+use crate::peer::Peer;
 use crate::status::MemoryStatus;
 use std::time::Duration;
 
@@ -21,6 +22,17 @@ impl Node {
     fn cache_bytes(&self) -> usize {
         let own = self.ctx.sharing.as_ref().map_or(0, |sharing| sharing.codec.cache_bytes());
         own + self.peers.iter().map(|peer| peer.cache_bytes()).sum::<usize>()
+    }
+
+    /// Size of the stores that a handshake with a peer proposes, in KiB.
+    pub(super) fn first_store_kib(&self, peer: usize) -> u32 {
+        let others = self.peers.iter().filter(|other| other.index() != peer);
+        let (mut fixed_bytes, mut fixed_peers) = (0, 0);
+        for bytes in others.filter_map(Peer::fixed_bytes) {
+            fixed_bytes += bytes.iter().sum::<usize>();
+            fixed_peers += 1;
+        }
+        self.ctx.config.store_kib(fixed_bytes, fixed_peers)
     }
 
     /// When the budget is divided again.

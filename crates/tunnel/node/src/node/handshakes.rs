@@ -98,7 +98,7 @@ impl Node {
         }
         let local_id = self.ctx.keyring.allocate(&mut self.rng, index);
         let boot = self.peers[index].boot_for_answer(heard.hello.boot);
-        let hello = own_hello(&self.ctx.config, boot);
+        let hello = own_hello(&self.ctx.config, boot, self.first_store_kib(index));
         let introduction = Introduction { identity: &self.identity, hello };
         let sessions = self.peers[index].sessions_mut();
         let keyring = &mut self.ctx.keyring;
@@ -171,8 +171,9 @@ impl Node {
             self.refused.unknown_key += 1;
             return;
         };
+        let (config, store_kib) = (&self.ctx.config, self.first_store_kib(index));
         let introduce =
-            |boot| Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, boot) };
+            |boot| Introduction { identity: &self.identity, hello: own_hello(config, boot, store_kib) };
         let (rng, keyring) = (&mut self.rng, &mut self.ctx.keyring);
         match self.peers[index].challenged(now, introduce, unit, rng, keyring) {
             Some(letter) => self.post(to, letter),
@@ -239,7 +240,7 @@ impl Node {
     /// Begins a handshake with a peer whose address is known, or tries again.
     pub(super) fn initiate(&mut self, now: Duration, index: usize) {
         let Some(to) = self.peers[index].address() else { return };
-        let hello = own_hello(&self.ctx.config, self.peers[index].boot());
+        let hello = own_hello(&self.ctx.config, self.peers[index].boot(), self.first_store_kib(index));
         let introduction = Introduction { identity: &self.identity, hello };
         let (public_key, initiator) = self.peers[index].initiator_mut();
         let (peer, rng, keyring) = ((index, public_key), &mut self.rng, &mut self.ctx.keyring);
@@ -276,13 +277,13 @@ impl Node {
     }
 }
 
-fn own_hello(config: &Config, boot: u64) -> Hello {
+fn own_hello(config: &Config, boot: u64, store_kib: u32) -> Hello {
     Hello {
         oldest_version: *config.versions.start(),
         newest_version: *config.versions.end(),
         boot,
         number: 0,
-        store_kib: config.store_kib(),
+        store_kib,
         capabilities: capabilities(config),
         // without removal a peer need not keep what comes
         window_bytes: match config.reduce.policy {

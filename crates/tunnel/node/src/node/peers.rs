@@ -37,6 +37,7 @@ impl Node {
         config.revoked.clone_from(roster.revoked());
         config.handshakes_above = roster.handshakes_above();
         config.peers = (0..count).filter_map(|index| place(index).cloned()).collect();
+        config.memory_bytes = roster.memory_bytes(config.peers.len());
         for index in 0..count {
             match place(index) {
                 Some(next) if self.has_peer(index) => {

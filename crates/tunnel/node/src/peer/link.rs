@@ -101,7 +101,8 @@ fn sends_again(parameters: &Parameters) -> bool {
 }
 
 impl Link {
-    /// A new link of these ends with the peer that said `hello`. `shares`: this node has a group.
+    /// A new link of these ends with the peer that said `hello`, with the smaller `store_kib` of both hellos.
+    /// `shares`: this node has a group.
     #[must_use]
     pub fn new(config: &Config, ends: Ends, hello: &Hello, shares: bool) -> Self {
         let off = (
@@ -112,8 +113,7 @@ impl Link {
         let can = |capability: u32| hello.capabilities & capability != 0;
         let keeping = if can(KEEPS_APART) { parameters.keeping() } else { Keeping::Together };
         let parameters = &Parameters { keeping, ..*parameters };
-        let store_kib = config.store_kib().min(hello.store_kib);
-        let store_bytes = store_kib as usize * 1024;
+        let store_bytes = hello.store_kib as usize * 1024;
         let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
         // compressed content repeats nothing that others could have heard; shared packets are compressed when
         // they are cut
@@ -123,7 +123,7 @@ impl Link {
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
             ends,
-            sizes: StoreSizes::new(store_kib, keeping == Keeping::Apart),
+            sizes: StoreSizes::new(hello.store_kib, keeping == Keeping::Apart),
             arq: Arq::new(abilities),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(

@@ -25,6 +25,12 @@ impl Peer {
         self.link.as_ref().map_or(0, |link| link.memory_bytes().iter().sum())
     }
 
+    /// The most bytes of memory of both stores, if their sizes cannot change.
+    pub(crate) fn fixed_bytes(&self) -> Option<[usize; 2]> {
+        let sizes = self.link.as_ref().filter(|link| !link.resizes())?.store_sizes();
+        Some([of_sender(sizes.used_kib as usize * 1024), of_receiver(sizes.kept_kib as usize * 1024)])
+    }
+
     /// What the stores of packets to and from the peer want. `most_bytes`: the largest store.
     pub(crate) fn demands(&mut self, now: Duration, most_bytes: usize) -> [Demand; 2] {
         let packets = [self.counters.inner_sent_packets, self.counters.inner_received_packets];
@@ -37,10 +43,7 @@ impl Peer {
         let link = self.link.as_ref();
         let held = link.map_or([0; 2], Link::memory_bytes);
         let most = [of_sender(most_bytes), of_receiver(most_bytes)];
-        let sizes = link.filter(|link| !link.resizes()).map(Link::store_sizes);
-        let fixed = sizes.map(|sizes| {
-            [of_sender(sizes.used_kib as usize * 1024), of_receiver(sizes.kept_kib as usize * 1024)]
-        });
+        let fixed = if self.is_vacant() { Some([0; 2]) } else { self.fixed_bytes() };
         [0, 1].map(|direction| Demand {
             held_bytes: held[direction],
             most_bytes: if link.is_some() { most[direction] } else { 0 },

@@ -112,7 +112,7 @@ impl Session {
             confirmed: initiator,
             answered_to: Vec::new(),
             network,
-            hello,
+            hello: Hello { store_kib: own.store_kib.min(hello.store_kib), ..hello },
             own_boot: own.boot,
             send_mac: PacketMac::new(&mac_key(&keys.send)),
             receive_mac: PacketMac::new(&mac_key(&keys.receive)),

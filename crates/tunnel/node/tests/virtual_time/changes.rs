@@ -6,9 +6,11 @@ use allocation_counter::measure;
 use node::{Config, Event, NetworkKey, PeerConfig, PresharedKey, PrivateKey, Roster, Shortening};
 use rand::SeedableRng;
 use rand_chacha::ChaCha12Rng;
+use re::Keeping;
 use std::time::Duration;
 
 const GATEWAY: usize = 0;
+const MIB: usize = 1 << 20;
 /// A host behind the gateway.
 const HOST: u8 = 200;
 
@@ -33,6 +35,22 @@ fn station(keys: &[PrivateKey], at: usize) -> PeerConfig {
 
 impl Changing {
     fn new(seed: u64, known: &[usize]) -> Self {
+        Changing::with(seed, known, |_, _| {})
+    }
+
+    /// A gateway whose stores share so many MiB of memory.
+    fn with_memory(seed: u64, known: &[usize], mib: usize, keeping: Keeping) -> Self {
+        Changing::with(seed, known, |at, config| {
+            config.reduce.store_bytes = 1 << 30;
+            if at == GATEWAY {
+                config.memory_bytes = Some(mib * MIB);
+            } else {
+                config.reduce.keeping = keeping;
+            }
+        })
+    }
+
+    fn with(seed: u64, known: &[usize], set: impl Fn(usize, &mut Config)) -> Self {
         let rng = &mut ChaCha12Rng::seed_from_u64(seed);
         let network = NetworkKey::generate(rng);
         let keys: Vec<PrivateKey> = (0..4).map(|_| PrivateKey::generate(rng)).collect();
@@ -49,7 +67,9 @@ impl Changing {
                     }],
                 };
                 let config = Config::new(keys[at].clone(), network.clone(), peers);
-                Config { shorten: Shortening::ALL, ..config }
+                let mut config = Config { shorten: Shortening::ALL, ..config };
+                set(at, &mut config);
+                config
             })
             .collect();
         let (config, roster) = (configs[GATEWAY].clone(), Roster::of(&configs[GATEWAY]));
@@ -82,6 +102,16 @@ impl Changing {
         let status = self.mesh.status(GATEWAY);
         let name = format!("station {at}");
         status.peers.into_iter().find(|peer| peer.name == name).unwrap_or_else(|| panic!("no {name}"))
+    }
+
+    /// Sizes of the stores of both directions at the gateway, and at the station.
+    fn stores(&self, at: usize) -> Option<[[usize; 2]; 2]> {
+        let of = |peer: &node::PeerStatus| Some([peer.store_bytes?, peer.received_store_bytes?]);
+        Some([of(&self.peer(at))?, of(&self.mesh.status(at).peers[0])?])
+    }
+
+    fn store_bytes(&self, at: usize) -> usize {
+        self.peer(at).store_bytes.unwrap()
     }
 
     /// Sends these payloads to a station, one every five milliseconds. They arrive, and nothing else does.
@@ -269,4 +299,54 @@ fn a_key_whose_revocation_is_taken_back_is_a_peers_again() {
     it.change(|config| config.revoked.clear());
     assert!(it.is_connected(2) && !it.peer(2).revoked);
     assert!(it.is_connected(1));
+}
+
+#[test]
+fn an_added_peer_gets_its_part_of_the_memory_and_a_removed_one_gives_it_back() {
+    let mut it = Changing::with_memory(8, &[1], 6, Keeping::Apart);
+    it.fetch(1, &random(8, 3000));
+    let alone = it.store_bytes(1);
+    it.add(2);
+    assert!(it.is_connected(2));
+    it.fetch(2, &random(9, 3000));
+    it.fetch(1, &random(10, 500));
+    let memory = it.mesh.status(GATEWAY).memory.unwrap();
+    assert!(memory.used_bytes <= 6 * MIB, "{memory:?}");
+    let both = [1, 2].map(|at| it.store_bytes(at));
+    assert!(both.iter().all(|bytes| *bytes < alone * 2 / 3 && *bytes > alone / 4), "{both:?} of {alone}");
+    it.remove(2);
+    it.fetch(1, &random(11, 500));
+    let again = it.store_bytes(1);
+    assert!(again > alone / 8 * 7, "{again} of {alone}");
+}
+
+#[test]
+fn a_handshake_during_a_change_leads_to_stores_that_match() {
+    for pause in 0..30 {
+        let mut it = Changing::with_memory(9, &[1], 64, Keeping::Apart);
+        it.mesh.run(pause * MS);
+        it.add(2);
+        let mut connected = 0;
+        for _ in 0..500 {
+            it.mesh.run(MS);
+            let Some([[used, kept], [others_used, others_kept]]) = it.stores(1) else { continue };
+            connected += 1;
+            assert!(used <= others_kept && others_used <= kept, "after {pause} ms: {:?}", it.stores(1));
+        }
+        assert!(connected > 100, "after {pause} ms");
+    }
+}
+
+#[test]
+fn stores_that_cannot_change_leave_the_memory_for_added_peers_bounded() {
+    let mut it = Changing::with_memory(10, &[1], 16, Keeping::Together);
+    assert!(it.is_connected(1));
+    let alone = it.stores(1);
+    for at in [2, 3] {
+        it.add(at);
+        assert!(it.is_connected(at));
+    }
+    assert_eq!(it.stores(1), alone);
+    let all: usize = (1..4).filter_map(|at| Some(it.stores(at)?[0].iter().sum::<usize>())).sum();
+    assert!(all <= 16 * MIB, "{all} bytes of stores");
 }
