@@ -42,6 +42,7 @@ impl Decoder {
     pub fn set_store_bytes(&mut self, store_bytes: usize) {
         self.encoder.store_bytes = store_bytes;
         self.store.set_bound(receiver_bytes(store_bytes));
+        self.store.count_short_again();
     }
 
     /// Bytes of packets in the store.
@@ -126,6 +127,7 @@ impl Decoder {
     /// Forgets every packet.
     pub fn clear(&mut self) {
         self.store.clear();
+        self.store.count_short_again();
         self.readers.clear();
     }
 }

@@ -12,6 +12,10 @@
 //! Short packets are many and repeat little. They have a share of the bound to themselves ([`Keeping`]), so
 //! that they push out no long ones. The rule holds in each share.
 //!
+//! Long packets have the bound minus s. The sender's s is the sum of all short packets that ever entered, at
+//! most their share. So s only grows. The receiver's s counts a subset of them, and its bound is as large at
+//! least.
+//!
 //! Memory grows with the contents, in blocks ([`blocks`]). Nothing is allocated per packet once it is full.
 
 mod blocks;
@@ -48,17 +52,21 @@ pub enum Keeping {
     /// All of them, and one sequence for 256 bytes of the bound: as in nodes without
     /// [`wire::hello::KEEPS_APART`], and in the papers.
     Together,
-    /// Those with payloads of [`SHORT_BYTES`] and more have seven eighths, and shorter ones the rest.
+    /// Those with payloads of [`SHORT_BYTES`] and more have seven eighths, and what shorter ones have not
+    /// used yet of the rest.
     #[default]
     Apart,
 }
 
 impl Keeping {
-    /// The bounds of the classes, for a store of so many bytes.
-    fn bounds(self, bound_bytes: usize) -> [usize; CLASSES] {
+    /// The bounds of the classes, for a store of so many bytes, after so many bytes of short packets.
+    fn bounds(self, bound_bytes: usize, short_bytes: usize) -> [usize; CLASSES] {
         match self {
             Keeping::Together => [bound_bytes, 0],
-            Keeping::Apart => [bound_bytes - bound_bytes / SHORT_SHARE, bound_bytes / SHORT_SHARE],
+            Keeping::Apart => {
+                let share_bytes = bound_bytes / SHORT_SHARE;
+                [bound_bytes - share_bytes.min(short_bytes), share_bytes]
+            }
         }
     }
 
@@ -78,6 +86,8 @@ impl Keeping {
 
 /// Number of classes.
 const CLASSES: usize = 2;
+/// The class of short packets.
+const SHORT: usize = 1;
 
 /// A stored packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +114,8 @@ pub struct PacketStore {
     table: Table,
     blocks: Blocks,
     classes: [Class; CLASSES],
+    /// Bytes of short packets that ever entered, or since [`PacketStore::count_short_again`].
+    short_bytes: usize,
     /// One above the highest sequence inserted. With `span` it bounds the sequences that may be held.
     end: u64,
     /// The largest distance of a sequence below `end`.
@@ -120,7 +132,8 @@ impl PacketStore {
             bound_bytes,
             table: Table::new(),
             blocks: Blocks::new(bound_bytes),
-            classes: keeping.bounds(bound_bytes).map(Class::new),
+            classes: keeping.bounds(bound_bytes, 0).map(Class::new),
+            short_bytes: 0,
             end: 0,
             span: keeping.span(bound_bytes),
         }
@@ -233,6 +246,9 @@ impl PacketStore {
             self.advance(end);
         }
         let newest = self.newest();
+        if class == SHORT {
+            self.note_short(cost);
+        }
         while self.classes[class].used_bytes + cost > bound_bytes {
             match self.classes[class].lowest(&self.table, newest) {
                 Some(lowest) if lowest < sequence => self.remove(class, lowest),
@@ -263,6 +279,37 @@ impl PacketStore {
         true
     }
 
+    /// Long packets leave room for one more short packet.
+    #[inline]
+    fn note_short(&mut self, cost: usize) {
+        let is_share_full = self.short_bytes >= self.classes[SHORT].bound_bytes;
+        self.short_bytes = self.short_bytes.saturating_add(cost);
+        if !is_share_full {
+            self.apply_bounds();
+        }
+    }
+
+    /// Counts only the short packets that are held. For receivers: where packets left, the same ones may
+    /// enter again, and would count twice.
+    pub fn count_short_again(&mut self) {
+        self.short_bytes = self.classes[SHORT].used_bytes;
+        self.apply_bounds();
+    }
+
+    /// Drops the lowest sequences of each class until its bound holds.
+    fn apply_bounds(&mut self) {
+        let newest = self.newest();
+        let bounds = self.keeping.bounds(self.bound_bytes, self.short_bytes);
+        for (class, bound_bytes) in bounds.into_iter().enumerate() {
+            self.classes[class].bound_bytes = bound_bytes;
+            while self.classes[class].used_bytes > bound_bytes
+                && let Some(lowest) = self.classes[class].lowest(&self.table, newest)
+            {
+                self.remove(class, lowest);
+            }
+        }
+    }
+
     /// Moves the end to `end`, and drops what is beyond the span then.
     fn advance(&mut self, end: u64) {
         let (before, newest) = (self.end, self.newest());
@@ -289,17 +336,9 @@ impl PacketStore {
         self.span = self.keeping.span(bound_bytes);
         if self.used_bytes() == 0 {
             self.blocks = Blocks::new(bound_bytes);
-            self.classes = self.keeping.bounds(bound_bytes).map(Class::new);
+            self.classes = [Class::new(0), Class::new(0)];
         }
-        let newest = self.newest();
-        for (class, bound_bytes) in self.keeping.bounds(bound_bytes).into_iter().enumerate() {
-            self.classes[class].bound_bytes = bound_bytes;
-            while self.classes[class].used_bytes > bound_bytes
-                && let Some(lowest) = self.classes[class].lowest(&self.table, newest)
-            {
-                self.remove(class, lowest);
-            }
-        }
+        self.apply_bounds();
         if is_less && self.used_bytes() * 4 < self.blocks.size_bytes() {
             self.rebuild();
         } else if is_less {
@@ -320,6 +359,8 @@ impl PacketStore {
                 (slot.confirmed, slot.lost) = (stored.confirmed, stored.lost);
             }
         }
+        rebuilt.short_bytes = self.short_bytes;
+        rebuilt.apply_bounds();
         *self = rebuilt;
     }
 
@@ -329,9 +370,11 @@ impl PacketStore {
         self.bound_bytes
     }
 
-    /// Forgets every packet, and returns the memory.
+    /// Forgets every packet, and returns the memory. The room for short packets stays.
     pub fn clear(&mut self) {
-        *self = PacketStore::new(self.bound_bytes, self.keeping);
+        let short_bytes = self.short_bytes;
+        *self = PacketStore { short_bytes, ..PacketStore::new(self.bound_bytes, self.keeping) };
+        self.apply_bounds();
     }
 
     fn drop_all(&mut self, end: u64) {

@@ -83,13 +83,31 @@ proptest! {
     fn whatever_the_sender_still_has_the_receiver_has_too_if_it_got_it(
         lengths in prop::collection::vec((1usize..1600, 0u64..20), 1..300),
         fates in prop::collection::vec((prop::bool::weighted(0.8), 0usize..5), 300),
-        store_bytes in 4096usize..40_000,
+        changes in prop::collection::vec(prop::option::weighted(0.05, (1usize..5, any::<bool>())), 300),
+        store_bytes in 16_384usize..40_000,
+        surplus in any::<bool>(),
         keeping in prop::sample::select(vec![Keeping::Together, Keeping::Apart]),
     ) {
+        // the rule needs no surplus
+        let kept = |store_bytes: usize| if surplus { receiver_bytes(store_bytes) } else { store_bytes };
         let mut sender = PacketStore::new(store_bytes, keeping);
-        let mut receiver = PacketStore::new(receiver_bytes(store_bytes), keeping);
+        let mut receiver = PacketStore::new(kept(store_bytes), keeping);
         let (mut sequence, mut late, mut got) = (0, Vec::new(), Vec::new());
-        for ((length, gap), (arrives, delay)) in lengths.into_iter().zip(fates) {
+        for (((length, gap), (arrives, delay)), change) in lengths.into_iter().zip(fates).zip(changes) {
+            match change {
+                Some((part, true)) => {
+                    sender.set_bound(store_bytes / part);
+                    receiver.set_bound(kept(store_bytes / part));
+                    receiver.count_short_again();
+                }
+                Some((1, false)) => sender.clear(),
+                Some((2, false)) => {
+                    receiver.clear();
+                    receiver.count_short_again();
+                    got.clear();
+                }
+                _ => {}
+            }
             sequence += 1 + gap;
             sender.insert(sequence, &packet(sequence, length), 0..length);
             if arrives {
@@ -182,6 +200,27 @@ fn telemetry_and_acknowledgments_push_no_bulk_out_of_the_store() {
         let beside = horizon_bytes(short_packets, stored);
         assert!(beside * 5 >= alone * 4, "{beside} beside {short_packets}, and {alone} alone");
     }
+}
+
+#[test]
+fn long_packets_have_the_room_of_short_ones_until_these_come() {
+    let mut store = PacketStore::new(64 << 10, Keeping::Apart);
+    let cost = 1000 + OVERHEAD_BYTES;
+    let long = |store: &mut PacketStore, from: u64| {
+        (from..from + 100)
+            .for_each(|sequence| drop(store.insert(sequence, &packet(sequence, 1000), 0..1000)));
+        (0..=from + 100).filter(|sequence| store.holds(*sequence)).count()
+    };
+    assert_eq!(long(&mut store, 0), (64 << 10) / cost);
+    assert!(store.insert(200, &packet(200, 200), 0..200));
+    assert_eq!(long(&mut store, 300), (65_536 - 264) / cost + 1);
+    for sequence in 400..500 {
+        assert!(store.insert(sequence, &packet(sequence, 200), 0..200));
+        assert!(store.used_bytes() <= 64 << 10);
+    }
+    assert!(store.used_bytes() > 62 << 10);
+    store.clear();
+    assert_eq!(long(&mut store, 500), (56 << 10) / cost, "their room stays theirs");
 }
 
 #[test]
