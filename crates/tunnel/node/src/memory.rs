@@ -1,8 +1,8 @@
 //! One budget of memory for the stores of all peers.
 //!
 //! Every store has a bound at any time, and the bounds together take no more memory than the budget. What
-//! active directions hold comes first, in equal parts where it is too much. The rest of the budget is room to
-//! grow, which takes no memory yet. A direction without traffic keeps what others do not need, and gives everything back in the end.
+//! active directions hold comes first, in equal parts where it is too much. Full stores among them may double.
+//! The rest of the budget is room to grow, which takes no memory yet. A direction without traffic keeps what others do not need, and gives everything back in the end.
 
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ const ROOM_FACTOR: usize = 8;
 pub(crate) struct Demand {
     /// Bytes of memory held.
     pub held_bytes: usize,
+    /// Whether its store is full, so that more memory would be filled.
+    pub is_full: bool,
     /// The most bytes of memory that it can use.
     pub most_bytes: usize,
     /// Time since its last packet.
@@ -61,7 +63,9 @@ pub(crate) fn divide(budget_bytes: usize, demands: &[Demand], grants: &mut Vec<u
     let held = |demand: &Demand| demand.held_bytes + demand.held_bytes / 8;
     let growing =
         |demand: &Demand| (demand.held_bytes.saturating_mul(ROOM_FACTOR)).saturating_add(ROOM_BYTES);
-    fill(&mut rest, demands, grants, |demand| if active(demand) { held(demand) } else { 0 });
+    let needed =
+        |demand: &Demand| held(demand) + if demand.is_full { demand.held_bytes + LEAST_BYTES } else { 0 };
+    fill(&mut rest, demands, grants, |demand| if active(demand) { needed(demand) } else { 0 });
     let keeps = |demand: &Demand| demand.idle < GIVE_BACK;
     fill(&mut rest, demands, grants, |demand| if keeps(demand) { held(demand) } else { 0 });
     fill(&mut rest, demands, grants, |demand| if active(demand) { growing(demand) } else { 0 });
@@ -102,6 +106,7 @@ mod tests {
     fn demand(held_mib: usize, idle_seconds: u64) -> Demand {
         Demand {
             held_bytes: held_mib * MIB,
+            is_full: false,
             most_bytes: 1 << 30,
             idle: Duration::from_secs(idle_seconds),
             fixed_bytes: None,
@@ -125,6 +130,18 @@ mod tests {
             1,
             "what is held comes before room to grow"
         );
+    }
+
+    #[test]
+    fn a_full_store_grows_beside_a_large_one_to_an_equal_part() {
+        let full = |held_mib| Demand { is_full: true, ..demand(held_mib, 0) };
+        let (mut small, mut large) = (0, 60);
+        for _ in 0..8 {
+            let grants = divided(64, &[full(small), full(large)]);
+            assert!(grants[0] > small || grants[0] == 32, "{grants:?}");
+            (small, large) = (grants[0], grants[1]);
+        }
+        assert_eq!((small, large), (32, 32));
     }
 
     #[test]

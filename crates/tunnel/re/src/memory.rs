@@ -3,7 +3,7 @@
 use crate::store::receiver_bytes;
 
 /// Memory beside stores: tables of the smallest size, and buffers of the longest packet.
-const FIXED_BYTES: usize = 256 << 10;
+pub const FIXED_BYTES: usize = 256 << 10;
 
 /// The most bytes of memory of a sender with a full store of `store_bytes`, its index included.
 #[must_use]

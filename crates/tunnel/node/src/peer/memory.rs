@@ -1,9 +1,9 @@
 //! The peer's part of the node's memory.
 
 use super::Peer;
-use super::link::Link;
+use super::link::{Link, Sizes};
 use crate::memory::{Demand, IDLE, is_worth_a_change};
-use re::memory::{of_receiver, of_sender, receivers_store, senders_store};
+use re::memory::{FIXED_BYTES, of_receiver, of_sender, receivers_store, senders_store};
 use std::time::Duration;
 
 /// When packets went each way last, sent ones first.
@@ -11,6 +11,11 @@ use std::time::Duration;
 pub(super) struct Traffic {
     packets: [u64; 2],
     last: [Option<Duration>; 2],
+}
+
+/// The most bytes of memory of both stores.
+fn bounds(sizes: Sizes) -> [usize; 2] {
+    [of_sender(sizes.used_kib as usize * 1024), of_receiver(sizes.kept_kib as usize * 1024)]
 }
 
 impl Peer {
@@ -27,8 +32,7 @@ impl Peer {
 
     /// The most bytes of memory of both stores, if their sizes cannot change.
     pub(crate) fn fixed_bytes(&self) -> Option<[usize; 2]> {
-        let sizes = self.link.as_ref().filter(|link| !link.resizes())?.store_sizes();
-        Some([of_sender(sizes.used_kib as usize * 1024), of_receiver(sizes.kept_kib as usize * 1024)])
+        self.link.as_ref().filter(|link| !link.resizes()).map(|link| bounds(link.store_sizes()))
     }
 
     /// What the stores of packets to and from the peer want. `most_bytes`: the largest store.
@@ -43,9 +47,11 @@ impl Peer {
         let link = self.link.as_ref();
         let held = link.map_or([0; 2], Link::memory_bytes);
         let most = [of_sender(most_bytes), of_receiver(most_bytes)];
+        let bounds = link.map_or([0; 2], |link| bounds(link.store_sizes()));
         let fixed = if self.is_vacant() { Some([0; 2]) } else { self.fixed_bytes() };
         [0, 1].map(|direction| Demand {
             held_bytes: held[direction],
+            is_full: held[direction] + FIXED_BYTES >= bounds[direction] / 4 * 3,
             most_bytes: if link.is_some() { most[direction] } else { 0 },
             idle: self.traffic.last[direction].map_or(IDLE, |last| now.saturating_sub(last)),
             fixed_bytes: fixed.map(|fixed| fixed[direction]),

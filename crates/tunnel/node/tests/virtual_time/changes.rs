@@ -42,9 +42,8 @@ impl Changing {
     fn with_memory(seed: u64, known: &[usize], mib: usize, keeping: Keeping) -> Self {
         Changing::with(seed, known, |at, config| {
             config.reduce.store_bytes = 1 << 30;
-            if at == GATEWAY {
-                config.memory_bytes = Some(mib * MIB);
-            } else {
+            config.memory_bytes = Some(if at == GATEWAY { mib } else { 64 } * MIB);
+            if at != GATEWAY {
                 config.reduce.keeping = keeping;
             }
         })

@@ -142,7 +142,7 @@ impl Table {
             let at = group * LANES + lane;
             let home = self.home(self.slots[at].sequence).0;
             // a slot fills the gap if its search passes there
-            let distance = |from: usize, to: usize| (to + groups - from) % groups;
+            let distance = |from: usize, to: usize| if to < from { to + groups - from } else { to - from };
             if distance(home, group) >= distance(gap / LANES, group) {
                 self.slots[gap] = std::mem::take(&mut self.slots[at]);
                 gap = at;
