@@ -85,7 +85,9 @@ fn spread(fingerprint: u64) -> u64 {
 const BYTES_AN_ENTRY: usize = 52;
 /// The same while the table can grow. Doubling copies entries, and the wrong copies take room.
 const BYTES_AN_ENTRY_WHILE_GROWING: usize = 6;
-/// Number of times that a table that grows can double.
+/// Entries of a small table: enough for the first packets.
+const LEAST_ENTRIES: usize = 1024;
+/// Number of times that a table for a large store can double.
 const DOUBLINGS: u32 = 10;
 
 impl Index {
@@ -104,7 +106,12 @@ impl Index {
     #[must_use]
     pub fn growing(store_bytes: usize, sample_bits: u32) -> Self {
         let most = Self::most_entries(store_bytes, sample_bits);
-        Index::of((most >> DOUBLINGS).max(1), most, true)
+        Index::of(Self::least_entries(most), most, true)
+    }
+
+    fn least_entries(most: usize) -> usize {
+        let doublings = (most / LEAST_ENTRIES).checked_ilog2().unwrap_or(0);
+        most >> doublings.min(DOUBLINGS)
     }
 
     fn most_entries(store_bytes: usize, sample_bits: u32) -> usize {
@@ -205,7 +212,7 @@ impl Index {
     /// Empties the table.
     pub fn clear(&mut self) {
         if self.keeps_strong {
-            *self = Index::of((self.most >> DOUBLINGS).max(1), self.most, true);
+            *self = Index::of(Self::least_entries(self.most), self.most, true);
         } else {
             self.entries.fill(0);
         }

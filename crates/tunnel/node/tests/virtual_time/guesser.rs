@@ -162,7 +162,7 @@ struct World {
 
 impl World {
     fn new(sharing: Sharing, seed: u64) -> Self {
-        let parameters = Parameters { sharing, store_bytes: 1 << 20, ..Parameters::default() };
+        let parameters = Parameters { sharing, store_bytes: 1 << 18, ..Parameters::default() };
         let encoder = Encoder::new(&parameters).with_secret(seed);
         World { pair: pair(&parameters, seed), encoder, sequence: 0, port: 1024 }
     }
