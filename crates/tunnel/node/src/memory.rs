@@ -1,8 +1,9 @@
 //! One budget of memory for the stores of all peers.
 //!
-//! Every store has a bound at any time, and the bounds together take no more memory than the budget. What
-//! active directions hold comes first, in equal parts where it is too much. Full stores among them may double.
-//! The rest of the budget is room to grow, which takes no memory yet. A direction without traffic keeps what others do not need, and gives everything back in the end.
+//! Every store has a bound at any time, and the bounds together take no more memory than the budget. Memory
+//! that active directions hold comes first, in equal parts where it is too much. Full stores among them may
+//! double. The rest of the budget is room to grow, which takes no memory yet. A direction without traffic
+//! keeps memory that others do not need, and gives everything back in the end.
 
 use std::time::Duration;
 

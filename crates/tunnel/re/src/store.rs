@@ -318,6 +318,9 @@ impl PacketStore {
         if before > 0 && self.used_bytes() > 0 && end - before >= MOST_SPAN {
             return self.drop_all(end);
         }
+        if oldest_allowed == 0 {
+            return;
+        }
         for class in 0..CLASSES {
             while self.classes[class].may_hold_below(oldest_allowed, newest)
                 && let Some(lowest) = self.classes[class].lowest(&self.table, newest)
