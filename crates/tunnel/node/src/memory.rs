@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_full_store_grows_beside_a_large_one_to_an_equal_part() {
         let full = |held_mib| Demand { is_full: true, ..demand(held_mib, 0) };
-        let (mut small, mut large) = (0, 60);
+        let (mut small, mut large) = (1, 60);
         for _ in 0..8 {
             let grants = divided(64, &[full(small), full(large)]);
             assert!(grants[0] > small || grants[0] == 32, "{grants:?}");
