@@ -49,6 +49,7 @@ local FRAMES = {
     [33] = "heard of other",
     [34] = "natives",
     [35] = "reduced, hashed",
+    [36] = "repair",
 }
 -- Frames that take a link sequence, and those that name an earlier one.
 local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }

@@ -17,7 +17,7 @@ use std::time::Duration;
 type Value = (&'static str, &'static str, &'static str);
 
 /// Every key of a node's configuration, except those that every node has.
-const OF_NODES: [Value; 59] = [
+const OF_NODES: [Value; 60] = [
     (" snoop", "", "true"),
     (" split", "", "true"),
     (" sandbox", "", "false"),

@@ -99,7 +99,9 @@ impl Outgoing {
         if !self.is_on() {
             return;
         }
-        let Some(source) = super::source(frames) else { return };
+        // numbers rise, but for those of a packet that had its sequence before
+        let rises = self.encoder.newest().is_none_or(|newest| newest < number);
+        let Some(source) = super::source(frames).filter(|_| rises) else { return };
         if session != self.session {
             self.clear();
             self.session = session;
