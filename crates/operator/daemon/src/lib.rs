@@ -1,9 +1,9 @@
 //! A node as a process: it sets everything up or nothing, drives a node, and removes everything.
 //!
-//! [`config`] is the configuration, and [`tunnel`] the run from start to end. [`reload`] changes the peers of a
-//! running node. [`status_socket`] answers for the node, and [`watch`] keeps its history and names silent peers
-//! and troubles. [`sockets`] finds the nodes and web caches of this machine and queries them. [`service`]
-//! notifies the service manager.
+//! [`config`] is the configuration, and [`tunnel`] the run from start to end. [`reload`] changes the peers
+//! of a running node. [`status_socket`] answers for the node, and [`watch`] keeps its history and names
+//! silent peers and troubles. [`sockets`] finds the nodes and web caches of this machine and queries them.
+//! [`service`] notifies the service manager.
 //!
 //! [`cache`] is the same for a web cache. The [`keeper`] is a separate process for privileged work. A
 //! `sandbox` restricts the rest, and [`memory`] protects keys.

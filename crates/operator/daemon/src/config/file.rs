@@ -229,9 +229,10 @@ pub struct Destination {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Forward error correction: repairs leave before a loss is known. `"auto"`: where the air loses packets, about
-    /// twice as many repairs as losses, and none where nothing is lost. `"off"`: none, for those who pay by the
-    /// byte; the node then retransmits losses a round trip later. Only with the policy `adaptive`. Default: `"auto"`.
+    /// Forward error correction: repairs leave before a loss is known. `"auto"`: where the air loses packets,
+    /// about twice as many repairs as losses, and none where nothing is lost. `"off"`: none, for those who
+    /// pay by the byte; the node then retransmits losses a round trip later. Only with the policy
+    /// `adaptive`. Default: `"auto"`.
     #[serde(default)]
     pub fec: Correction,
 }

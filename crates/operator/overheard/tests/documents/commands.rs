@@ -61,8 +61,8 @@ const GIVEN: [(&str, Where, How); 21] = [
     ("overheard analyze --svg curve.svg traffic.pcap", Where::Station, How::ToItsEnd),
 ];
 
-/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and changes of peers, the demo and
-/// `--interface` by tests of their own.
+/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and changes of peers, the demo
+/// and `--interface` by tests of their own.
 const GIVEN_ELSEWHERE: [&str; 8] = [
     "sudo overheard peer add shed --public-key KEY --allowed-ips 10.9.0.7/32 --write /etc/overheard/gateway.toml",
     "sudo overheard peer list",

@@ -12,6 +12,9 @@ const MEMORY: Duration = Duration::from_secs(10);
 /// Less queueing than this is no long queue, whatever the longest was.
 const NO_QUEUE: Duration = Duration::from_millis(4);
 
+/// A queue of this length has not overflown, on any path.
+const SHORT_QUEUE: Duration = Duration::from_millis(20);
+
 /// The shortest and the longest of a time.
 #[derive(Debug, Clone, Copy)]
 struct Extremes {
@@ -70,6 +73,14 @@ impl Delay {
         self.extremes().map(|extremes| extremes.shortest)
     }
 
+    /// Whether the queue was so short at the latest measurement that nothing can have overflown: it took an
+    /// eighth of the longest queueing lately seen, or next to nothing.
+    #[must_use]
+    pub fn queue_is_short(&self) -> bool {
+        let Some(Extremes { shortest, longest }) = self.extremes() else { return true };
+        self.latest.saturating_sub(shortest) <= SHORT_QUEUE.max((longest - shortest) / 8)
+    }
+
     /// Whether the queue was long at the latest measurement: more than half of the longest queueing lately
     /// seen, and more than the path's own unrest.
     #[must_use]
@@ -85,6 +96,19 @@ mod tests {
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn on_a_long_path_a_queue_that_is_a_tenth_of_it_is_not_short() {
+        let mut delay = Delay::default();
+        assert!(delay.queue_is_short());
+        for (rtt, is_short) in [(600, true), (615, true), (660, false), (640, false), (618, true)] {
+            delay.sample(MS, rtt * MS);
+            assert_eq!(delay.queue_is_short(), is_short, "{rtt} ms");
+        }
+        delay.sample(MS, 2000 * MS);
+        delay.sample(MS, 700 * MS);
+        assert!(delay.queue_is_short(), "a slow path: a packet alone takes so long");
+    }
 
     #[test]
     fn a_queue_near_its_longest_is_long() {

@@ -14,7 +14,8 @@ const MOST_END: Duration = Duration::from_millis(6);
 /// Older sources are left to ARQ, but for the newest few.
 const MAX_AGE: Duration = Duration::from_millis(120);
 const LEAST_SOURCES: usize = 8;
-/// A burst of so few sources, of so few bytes each, is sparse traffic, such as a call: its repairs hardly count.
+/// A burst of so few sources, of so few bytes each, is sparse traffic, such as a call: its repairs hardly
+/// count.
 const SPARSE: usize = 3;
 const SPARSE_BYTES: usize = 400;
 /// Repairs beyond the share, for each source, and at once.

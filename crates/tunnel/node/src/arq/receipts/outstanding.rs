@@ -232,7 +232,7 @@ impl Outstanding {
         let received = receipt.received.wrapping_sub(self.received_before);
         self.window_sent += sent;
         self.window_received += u64::from(received).min(sent + 64);
-        if !self.delay.queue_is_long() {
+        if self.delay.queue_is_short() {
             self.air_sent += sent;
             self.air_received += u64::from(received).min(sent + 64);
             if self.air_sent > AIR_SPAN {
