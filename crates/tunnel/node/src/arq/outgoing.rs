@@ -172,7 +172,10 @@ impl Arq {
     /// Takes what repairs did not restore in time for lost.
     fn give_up_late(&mut self, now: Duration) {
         let Arq { outstanding, sender, late, .. } = self;
-        while let Some((sequence, _)) = late.pop_front_if(|(_, until)| *until <= now) {
+        while let Some(&(sequence, until)) = late.front()
+            && until <= now
+        {
+            late.pop_front();
             if outstanding.give_up_late(sequence)
                 && let Some(sender) = sender
             {

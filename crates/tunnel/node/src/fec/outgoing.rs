@@ -184,7 +184,7 @@ impl Outgoing {
             (self.unrepaired, self.owed) = (0, 0.0);
         }
         let young = self.encoder.left_since(now.saturating_sub(MAX_AGE));
-        let mut most = young.max(LEAST_SOURCES).min(MAX_SOURCES).min(self.encoder.len());
+        let mut most = young.clamp(LEAST_SOURCES, MAX_SOURCES).min(self.encoder.len());
         let named = self.most_within(most, room, |most| Repair::front_bytes(self.encoder.numbers(most)));
         let whole = self.most_within(most.min(self.encoder.complete()), room, |_| 1);
         most = named.max(whole);

@@ -166,8 +166,8 @@ fn delays(pair: &mut Pair, bursts: usize, burst: usize, every: Duration) -> Vec<
     let mut seen = pair.delivered(STATION).len();
     for round in 0..bursts + 20 {
         if round < bursts {
-            for at in round * burst..(round + 1) * burst {
-                let packet = tcp(STATION, at as u32 * 2000, &payloads[at]);
+            for (at, payload) in payloads.iter().enumerate().skip(round * burst).take(burst) {
+                let packet = tcp(STATION, at as u32 * 2000, payload);
                 pair.send(GATEWAY, &packet);
                 let now = pair.now();
                 sent.push((packet, now, None));

@@ -143,7 +143,7 @@ impl Decoder {
 
     /// How many sources are here.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.sources.len()
     }
 
