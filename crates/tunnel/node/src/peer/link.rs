@@ -129,12 +129,14 @@ impl Link {
         let sends_again = sends_again(parameters);
         // units for a group are no sources: members have them under other sequences
         let corrects = config.fec && sends_again && can(RESTORES) && !is_heard && !config.codes();
+        // the peer is likely configured as this node is
+        let expects = config.fec && can(RESTORES) && can(RECOVERS) && config.group.is_none();
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
             ends,
             store_bytes,
             arq: Arq::new(abilities),
-            fec: Fec::new(corrects, can(RESTORES) && can(RECOVERS) && config.group.is_none()),
+            fec: Fec::new(corrects, expects),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),
