@@ -9,8 +9,8 @@
 //!
 //! A unit with packets is a *source*. Its number is the link sequence in front of it. All other link
 //! sequences are numbers of empty sources, of which a sum has nothing. The repair's unit has the newest
-//! source's number in front, and no sequence of its own. The *span* is how far the window reaches back. Without `M` every
-//! number of the span counts, empty sources included.
+//! source's number in front, and no sequence of its own. The *span* is how far the window reaches back.
+//! Without `M` every number of the span counts, empty sources included.
 //!
 //! A source's bytes are its frames, without its lane, and a byte 1 behind them. Shorter ones are filled with
 //! zeros. Scale factors follow from the number of a source and the counter of the repair's unit.
