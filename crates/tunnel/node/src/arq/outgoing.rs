@@ -1,7 +1,7 @@
 //! The sending side: sequences, their fates by receipts, and retransmissions.
 
 use super::Arq;
-use super::receipts::Fate;
+use super::receipts::{Fate, HISTORY};
 use super::sender::{Copy, Retransmission, Sender};
 use std::time::Duration;
 use wire::receipt::Receipt;
@@ -86,8 +86,8 @@ impl Arq {
 
     /// Takes a receipt, and tells each fate that is new.
     pub fn take_receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut tell: impl FnMut(u64, Fate)) {
+        let Some(settled) = self.settled_by(receipt) else { return };
         let Arq { outstanding, sender, nack, fates, late, strange_receipts, .. } = self;
-        let Some(newest) = outstanding.newest_of(receipt) else { return };
         let makes_sense = outstanding.receipt(now, receipt, |sequence, fate| fates.push((sequence, fate)));
         *strange_receipts = if makes_sense { 0 } else { *strange_receipts + 1 };
         let queue_is_long = outstanding.queue_is_long();
@@ -101,7 +101,12 @@ impl Arq {
                 Fate::Held => sender.confirmed(sequence, queue_is_long),
                 Fate::Parked => sender.parked(sequence),
                 Fate::Lost => sender.missing(sequence, queue_is_long),
-                Fate::Late => late.extend(outstanding.corrected_after().map(|after| (sequence, now + after))),
+                Fate::Late => {
+                    if late.len() == HISTORY {
+                        late.pop_front();
+                    }
+                    late.extend(outstanding.corrected_after().map(|after| (sequence, now + after)));
+                }
                 Fate::Doubted => {}
             }
         }
@@ -110,7 +115,7 @@ impl Arq {
             nack.set_round_trip(srtt);
         }
         if let Some(sender) = sender {
-            sender.settle_before((newest + 1).saturating_sub(receipt.settled.into()));
+            sender.settle_before(settled);
             sender.schedule();
             sender.take_doubted(|sequence| tell(sequence, Fate::Doubted));
             sender.rearm(now, srtt);

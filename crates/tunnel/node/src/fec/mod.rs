@@ -18,7 +18,7 @@ use wire::frame::{Class, Frame, FrameType, Frames};
 pub struct Fec {
     /// Only if the peer restores units, and the configuration wants it.
     pub outgoing: Option<Outgoing>,
-    /// What came from the peer.
+    /// Units from the peer.
     pub incoming: Incoming,
 }
 

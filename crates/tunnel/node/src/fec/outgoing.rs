@@ -4,7 +4,7 @@ use super::redundancy::{covers_end, for_burst, share};
 use recovery::sliding::Encoder;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
-use wire::repair::Repair;
+use wire::repair::{MAX_SPAN, Repair};
 
 /// A burst has ended when nothing followed for so many times as packets are usually apart ...
 const END_AFTER: u32 = 3;
@@ -21,17 +21,17 @@ const SPARSE_BYTES: usize = 400;
 /// Repairs beyond the share, for each source, and at once.
 const SPARE: f64 = 0.01;
 const MOST_SPARE: f64 = 32.0;
-/// Spare repairs are counted in units of so many bytes.
-const FULL_BYTES: f64 = 1400.0;
 /// ... and with the first loss.
 const SPARE_AT_LOSS: f64 = 16.0;
+/// Spare repairs are counted in units of so many bytes.
+const FULL_BYTES: f64 = 1400.0;
 /// Repairs while nothing is known of the air, and the loss that is assumed for them.
 const FIRST_SPARE: f64 = 6.0;
 const ASSUMED_LOSS: f64 = 0.1;
 /// Units after which the loss of the air is known.
 const KNOWN_UNITS: u64 = 200;
 /// The most sources in a repair.
-const MAX_SOURCES: usize = 128;
+const MAX_SOURCES: usize = MAX_SPAN as usize;
 
 /// Sources that left, and repairs that are due.
 pub struct Outgoing {

@@ -120,11 +120,4 @@ impl Encoder {
             self.drop_oldest();
         }
     }
-
-    /// Bytes that it keeps.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.sources.iter().map(|source| source.bytes.capacity()).sum::<usize>()
-            + self.spare.iter().map(Vec::capacity).sum::<usize>()
-    }
 }

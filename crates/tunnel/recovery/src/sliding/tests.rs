@@ -71,8 +71,7 @@ proptest! {
     fn any_repairs_beyond_the_losses_restore_all(seed: u64, lost in 1usize..12) {
         let (originals, sent) = sent(seed, 16, 1, 16);
         let mut rng = ChaCha12Rng::seed_from_u64(seed ^ 2);
-        let (mut sources, mut repairs): (Vec<Sent>, Vec<Sent>) =
-            sent.into_iter().partition(|it| matches!(it, Sent::Source(..)));
+        let mut sources: Vec<Sent> = sent.into_iter().filter(|it| matches!(it, Sent::Source(..))).collect();
         // only repairs of all sources are sure to cover every loss
         let (mut encoder, mut whole) = (Encoder::default(), Vec::new());
         for (&number, bytes) in &originals { encoder.push(Duration::ZERO, number, bytes); }
@@ -81,10 +80,8 @@ proptest! {
             encoder.write_sum(key, 16, &mut sum);
             whole.push(Sent::Repair(key, encoder.numbers(16).collect(), sum));
         }
-        repairs.clear();
-        repairs.extend(whole);
         sources.shuffle(&mut rng);
-        let mut all: Vec<Sent> = sources.into_iter().skip(lost).chain(repairs).collect();
+        let mut all: Vec<Sent> = sources.into_iter().skip(lost).chain(whole).collect();
         all.shuffle(&mut rng);
         let mut decoder = Decoder::default();
         let restored: usize = all.iter().map(|it| take(&mut decoder, it).len()).sum();

@@ -230,11 +230,12 @@ impl Outstanding {
         }
         let sent = newest - self.newest_reported.map_or(0, |before| before);
         let received = receipt.received.wrapping_sub(self.received_before);
+        let received = u64::from(received).min(sent + 64);
         self.window_sent += sent;
-        self.window_received += u64::from(received).min(sent + 64);
+        self.window_received += received;
         if self.delay.queue_is_short() {
             self.air_sent += sent;
-            self.air_received += u64::from(received).min(sent + 64);
+            self.air_received += received;
             if self.air_sent > AIR_SPAN {
                 self.air_sent /= 2;
                 self.air_received /= 2;
