@@ -46,7 +46,8 @@ fn classes(cabled: &Cabled, class: u8) -> (u8, u8) {
         let Ok(count) = (&heard).read(&mut packet) else { continue };
         match packet[16..20] {
             [10, 98, 0, 1] => return (outer.expect("its datagram came first"), packet[1]),
-            _ if count > 300 => outer = Some(packet[1]),
+            // the repair that follows has no codepoint of ECN
+            _ if count > 300 => _ = outer.get_or_insert(packet[1]),
             _ => {}
         }
     }

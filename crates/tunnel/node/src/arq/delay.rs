@@ -11,7 +11,6 @@ use std::time::Duration;
 const MEMORY: Duration = Duration::from_secs(10);
 /// Less queueing than this is no long queue, whatever the longest was.
 const NO_QUEUE: Duration = Duration::from_millis(4);
-
 /// A queue of this length has not overflown, on any path.
 const SHORT_QUEUE: Duration = Duration::from_millis(20);
 
@@ -87,7 +86,7 @@ impl Delay {
     pub fn queue_is_long(&self) -> bool {
         let Some(Extremes { shortest, longest }) = self.extremes() else { return false };
         let queueing = self.latest.saturating_sub(shortest);
-        queueing > NO_QUEUE + shortest / 8 && queueing > (longest - shortest) / 2
+        queueing > NO_QUEUE + (shortest / 8).min(SHORT_QUEUE) && queueing > (longest - shortest) / 2
     }
 }
 
@@ -121,6 +120,11 @@ mod tests {
             assert_eq!(delay.queue_is_long(), long, "{rtt} ms");
         }
         assert_eq!(delay.shortest(), Some(20 * MS));
+        let mut far = Delay::default();
+        for (rtt, long) in [(600, false), (610, false), (660, true), (615, false)] {
+            far.sample(MS, rtt * MS);
+            assert_eq!(far.queue_is_long(), long, "{rtt} ms");
+        }
         // old round trips are forgotten
         for second in 20..60 {
             delay.sample(second * 1000 * MS, 50 * MS);

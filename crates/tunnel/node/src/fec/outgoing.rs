@@ -1,6 +1,8 @@
 //! The sending side: sources that left, and when a repair is due.
 
 use super::redundancy::{covers_end, for_burst, share};
+use crate::path::ecn::NOT_ECT;
+use crate::path::encapsulation::DSCP;
 use recovery::sliding::Encoder;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
@@ -54,6 +56,8 @@ pub struct Outgoing {
     is_known: bool,
     /// The usual time between sources.
     gap: Duration,
+    /// Traffic class of the newest source.
+    class: u8,
 }
 
 impl Default for Outgoing {
@@ -69,6 +73,7 @@ impl Default for Outgoing {
             spare: FIRST_SPARE,
             is_known: false,
             gap: Duration::ZERO,
+            class: NOT_ECT,
         }
     }
 }
@@ -95,8 +100,8 @@ impl Outgoing {
         if self.is_known { share(self.loss) > 0.0 } else { self.spare >= 1.0 }
     }
 
-    /// A unit left with these frames under this number.
-    pub fn note_source(&mut self, now: Duration, number: u64, session: u32, frames: &[u8]) {
+    /// A unit left with these frames under this number, in a datagram of this traffic class.
+    pub fn note_source(&mut self, now: Duration, number: u64, session: u32, class: u8, frames: &[u8]) {
         if !self.is_on() {
             return;
         }
@@ -115,6 +120,7 @@ impl Outgoing {
             }
         }
         self.encoder.push(now, number, source);
+        self.class = class;
         self.unrepaired += 1;
         self.burst.0 += 1;
         self.burst_bytes = self.burst_bytes.max(source.len());
@@ -168,6 +174,13 @@ impl Outgoing {
     #[must_use]
     pub fn newest(&self) -> Option<(u64, u32)> {
         Some((self.encoder.newest()?, self.session))
+    }
+
+    /// The traffic class of a repair's datagram: the DSCP of the newest source, not ECN-capable. A mark would
+    /// reach packets of datagrams that were not marked.
+    #[must_use]
+    pub fn class(&self) -> u8 {
+        self.class & DSCP
     }
 
     /// Writes the repair that is due as a last frame of at most `room` bytes; `key`: the counter of its unit.

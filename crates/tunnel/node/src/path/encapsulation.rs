@@ -14,7 +14,7 @@
 use crate::path::ecn::{self, CE, ECT_0, ECT_1, NOT_ECT};
 
 /// The DSCP's part of a traffic class.
-const DSCP: u8 = 0xfc;
+pub const DSCP: u8 = 0xfc;
 
 /// The traffic class of the datagram that is being written.
 #[derive(Debug, Clone, Copy)]

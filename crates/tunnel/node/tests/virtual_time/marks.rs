@@ -48,6 +48,25 @@ fn a_datagram_has_the_class_of_its_packets_and_control_has_none() {
     );
 }
 
+#[test]
+fn a_repair_has_the_dscp_of_its_newest_packet_and_no_codepoint_of_ecn() {
+    const VOICE: u8 = 46 << 2;
+    let mut pair = pair(Policy::Adaptive, Road { loss: 0.1, ..Road::default() });
+    let classes: Vec<u8> = (0..400u32)
+        .flat_map(|number| {
+            pair.medium.classes[GATEWAY].clear();
+            pair.send(GATEWAY, &of_class(VOICE | 2, number, &number.to_be_bytes()));
+            pair.run(SECOND / 50);
+            pair.medium.classes[GATEWAY].clone()
+        })
+        .collect();
+    let sent = |class| classes.iter().filter(|it| **it == class).count();
+    let repairs = pair.status(GATEWAY).peers[0].counters.repairs_sent as usize;
+    assert!(repairs > 100, "{repairs}");
+    assert!(sent(VOICE).abs_diff(repairs) <= 5, "{repairs} repairs, {} datagrams", sent(VOICE));
+    assert!(sent(VOICE | 2) >= 400);
+}
+
 /// The class of a repeated packet is that of the packet, and whatever is repaired, reduced, parked or
 /// restored late has the mark of the datagram that brought it: bytes are right, and only what may be marked
 /// is.

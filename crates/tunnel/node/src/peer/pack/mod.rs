@@ -165,9 +165,9 @@ impl Peer {
             }
             self.write_receipt(now, due.receipt, last, limit, out);
         }
-        let class = builder.class.octet();
-        self.finish_unit(now, first, session, due.lane, out);
-        Some(Packed { seal, class, lane: due.lane })
+        let packed = Packed { seal, class: builder.class.octet(), lane: due.lane };
+        self.finish_unit(now, first, session, &packed, out);
+        Some(packed)
     }
 
     /// Goes on with a datagram that waited to be filled. It leaves as it is where something else is to be
@@ -216,16 +216,18 @@ impl Peer {
             self.write_receipt(now, is_due, partial.last, limit, out);
         }
         ctx.deliveries.recycle(partial.plaintext);
-        self.finish_unit(now, partial.first, partial.session, partial.lane, out);
-        Some(Packed { seal: partial.seal, class: partial.class.octet(), lane: partial.lane })
+        let packed = Packed { seal: partial.seal, class: partial.class.octet(), lane: partial.lane };
+        self.finish_unit(now, partial.first, partial.session, &packed, out);
+        Some(packed)
     }
 
     /// A datagram with packets from `first` on has been written under a session.
-    fn finish_unit(&mut self, now: Duration, first: u64, session: u32, lane: usize, out: &[u8]) {
+    fn finish_unit(&mut self, now: Duration, first: u64, session: u32, packed: &Packed, out: &[u8]) {
         if let Some(outgoing) = self.link.as_mut().and_then(|link| link.fec.outgoing.as_mut()) {
-            outgoing.note_source(now, first, session, &out[SEALED_HEADER_BYTES + SEQUENCE_BYTES..]);
+            let frames = &out[SEALED_HEADER_BYTES + SEQUENCE_BYTES..];
+            outgoing.note_source(now, first, session, packed.class, frames);
         }
-        self.finish_datagram(now, first, out.len() + TAG_BYTES, lane);
+        self.finish_datagram(now, first, out.len() + TAG_BYTES, packed.lane);
     }
 
     /// A datagram of so many bytes with packets from `first` on has been written.

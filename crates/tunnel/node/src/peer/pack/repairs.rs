@@ -11,7 +11,7 @@ use wire::repair::Repair;
 use wire::unit::{TAG_BYTES, emit_header};
 
 impl Peer {
-    /// The repair that is due. It goes on the first lane, and says of no packet which class it has.
+    /// The repair that is due. It goes on the first lane.
     pub(super) fn pack_repair(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
         let limit = self.path.limit() - TAG_BYTES;
         let session = self.sessions.sending(now)?;
@@ -32,9 +32,10 @@ impl Peer {
         if !outgoing.write(now, seal.counter(), room, out) {
             return None;
         }
+        let class = outgoing.class();
         self.counters.repairs_sent += 1;
         self.sent(now, 0);
-        Some(Packed { seal, class: 0, lane: 0 })
+        Some(Packed { seal, class, lane: 0 })
     }
 
     /// A repair whose newest source has this number.
