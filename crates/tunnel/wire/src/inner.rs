@@ -116,10 +116,23 @@ impl Inner {
     }
 }
 
+/// Whether an IP packet only acknowledges: TCP without payload, and with no other flag than ACK.
+#[must_use]
+pub fn is_pure_acknowledgment(packet: &[u8]) -> bool {
+    let Ok(LaxSlicedPacket { transport: Some(TransportSlice::Tcp(tcp)), .. }) =
+        LaxSlicedPacket::from_ip(packet)
+    else {
+        return false;
+    };
+    let other = tcp.syn() || tcp.fin() || tcp.rst() || tcp.psh() || tcp.urg();
+    tcp.ack() && !other && tcp.payload().is_empty()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use etherparse::PacketBuilder;
+    use etherparse::{PacketBuilder, PacketBuilderStep, TcpHeader};
+    type Tcp = PacketBuilderStep<TcpHeader>;
     use proptest::prelude::*;
 
     #[test]
@@ -136,6 +149,27 @@ mod tests {
             assert_eq!(&packet[inner.payload_offset..inner.total_bytes], b"payload");
             assert_eq!(headers, inner.payload_offset);
         }
+    }
+
+    #[test]
+    fn a_pure_acknowledgment_has_no_payload_and_no_other_flag() {
+        let written = |payload: &[u8], with: fn(Tcp) -> Tcp| {
+            let mut packet = Vec::new();
+            let tcp = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(80, 4242, 77, 1000);
+            with(tcp).write(&mut packet, payload).unwrap();
+            packet
+        };
+        assert!(is_pure_acknowledgment(&written(b"", |tcp| tcp.ack(1))));
+        for (payload, with) in [
+            (&b"x"[..], (|tcp| tcp.ack(1)) as fn(Tcp) -> Tcp),
+            (b"", |tcp| tcp),
+            (b"", |tcp| tcp.ack(1).fin()),
+            (b"", |tcp| tcp.ack(1).rst()),
+            (b"", |tcp| tcp.ack(1).syn()),
+        ] {
+            assert!(!is_pure_acknowledgment(&written(payload, with)));
+        }
+        assert!(!is_pure_acknowledgment(&[0x45; 8]));
     }
 
     proptest! {

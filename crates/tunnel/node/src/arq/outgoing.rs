@@ -3,6 +3,7 @@
 use super::Arq;
 use super::receipts::{Fate, HISTORY};
 use super::sender::{Copy, Retransmission, Sender};
+use std::collections::VecDeque;
 use std::time::Duration;
 use wire::receipt::Receipt;
 use wire::request::Request;
@@ -72,9 +73,10 @@ impl Arq {
         self.strange_receipts >= STRANGE_RECEIPTS
     }
 
-    /// Says whether repairs restore most of what is lost: then it is sent again a little later.
-    pub fn set_corrected(&mut self, is_corrected: bool) {
-        self.outstanding.set_corrected(is_corrected);
+    /// Says whether repairs restore most of what is lost, so that it is sent again a little later, and whether
+    /// further ones may follow.
+    pub fn set_corrected(&mut self, is_corrected: bool, again: bool) {
+        self.outstanding.set_corrected(is_corrected, again);
     }
 
     /// The sequence before which a receipt tells nothing any more; `None` if it is for what was never sent.
@@ -84,8 +86,14 @@ impl Arq {
         Some((newest + 1).saturating_sub(receipt.settled.into()))
     }
 
-    /// Takes a receipt, and tells each fate that is new.
-    pub fn take_receipt(&mut self, now: Duration, receipt: &Receipt<'_>, mut tell: impl FnMut(u64, Fate)) {
+    /// Takes a receipt, and tells each fate that is new. What repairs did not restore is told as
+    /// [`Fate::Unrestored`] once; `tell` returns whether further repairs leave for it.
+    pub fn take_receipt(
+        &mut self,
+        now: Duration,
+        receipt: &Receipt<'_>,
+        mut tell: impl FnMut(u64, Fate) -> bool,
+    ) {
         let Some(settled) = self.settled_by(receipt) else { return };
         let Arq { outstanding, sender, nack, fates, late, strange_receipts, .. } = self;
         let makes_sense = outstanding.receipt(now, receipt, |sequence, fate| fates.push((sequence, fate)));
@@ -95,19 +103,21 @@ impl Arq {
             sender.set_air_loss(outstanding.corrected_loss());
         }
         for (sequence, fate) in fates.drain(..) {
+            let may_be_restored =
+                fate == Fate::Lost && !queue_is_long && outstanding.may_be_restored(sequence);
+            if may_be_restored && tell(sequence, Fate::Unrestored) {
+                outstanding.await_repairs(now, sequence);
+                wait(late, sequence, outstanding.corrected_until(now));
+                continue;
+            }
             tell(sequence, fate);
             let Some(sender) = sender else { continue };
             match fate {
                 Fate::Held => sender.confirmed(sequence, queue_is_long),
                 Fate::Parked => sender.parked(sequence),
                 Fate::Lost => sender.missing(sequence, queue_is_long),
-                Fate::Late => {
-                    if late.len() == HISTORY {
-                        late.pop_front();
-                    }
-                    late.extend(outstanding.corrected_after().map(|after| (sequence, now + after)));
-                }
-                Fate::Doubted => {}
+                Fate::Late => wait(late, sequence, outstanding.corrected_until(now)),
+                Fate::Unrestored | Fate::Doubted => {}
             }
         }
         let Some(srtt) = outstanding.srtt() else { return };
@@ -117,7 +127,7 @@ impl Arq {
         if let Some(sender) = sender {
             sender.settle_before(settled);
             sender.schedule();
-            sender.take_doubted(|sequence| tell(sequence, Fate::Doubted));
+            sender.take_doubted(|sequence| _ = tell(sequence, Fate::Doubted));
             sender.rearm(now, srtt);
         }
     }
@@ -220,4 +230,12 @@ impl Arq {
     pub fn has_repair(&self) -> bool {
         !self.replies.is_empty() || self.sender.as_ref().is_some_and(Sender::has_retransmission)
     }
+}
+
+/// Waits for repairs of a sequence until then.
+fn wait(late: &mut VecDeque<(u64, Duration)>, sequence: u64, until: Option<Duration>) {
+    if late.len() == HISTORY {
+        late.pop_front();
+    }
+    late.extend(until.map(|until| (sequence, until)));
 }

@@ -4,11 +4,16 @@
 //! A packet behind a gap waits until the gap is filled, so that the end hosts see no reordering where the
 //! sender repairs its losses soon enough. Nothing waits longer than the
 //! bound that the caller gives, which may be none at all, and no more than so many packets and bytes wait.
+//! Acknowledgments of TCP pass: a later one says all that an earlier one does, and one that waits stops the
+//! sender's clock.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use wire::inner::is_pure_acknowledgment;
 
+/// Bytes of an acknowledgment, at most.
+const ACKNOWLEDGMENT_BYTES: usize = 100;
 /// The most packets that wait.
 const MAX_PACKETS: usize = 1024;
 /// The most bytes that wait.
@@ -41,7 +46,7 @@ impl Reorder {
         &mut self,
         now: Duration,
         sequence: u64,
-        packet: Option<Vec<u8>>,
+        mut packet: Option<Vec<u8>>,
         out: &mut impl FnMut(u64, Vec<u8>),
     ) {
         if sequence < self.next {
@@ -56,6 +61,9 @@ impl Reorder {
             return;
         }
         if let Entry::Vacant(place) = self.waiting.entry(sequence) {
+            if let Some(acknowledgment) = packet.take_if(|packet| waits_for_nothing(packet)) {
+                out(sequence, acknowledgment);
+            }
             self.bytes += packet.as_ref().map_or(0, Vec::len);
             place.insert(Waiting { since: now, packet });
         }
@@ -100,9 +108,14 @@ impl Reorder {
     }
 }
 
+fn waits_for_nothing(packet: &[u8]) -> bool {
+    packet.len() <= ACKNOWLEDGMENT_BYTES && is_pure_acknowledgment(packet)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use etherparse::PacketBuilder;
     use proptest::prelude::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -127,6 +140,21 @@ mod tests {
         }
         assert_eq!(out, [0, 2, 4, 1], "twice");
         assert_eq!(reorder.first_waits_since(), None);
+    }
+
+    #[test]
+    fn an_acknowledgment_waits_for_nothing_and_comes_once() {
+        let mut reorder = Reorder::default();
+        let mut acknowledgment = Vec::new();
+        let tcp = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(80, 4242, 77, 1000);
+        tcp.ack(1).write(&mut acknowledgment, &[]).unwrap();
+        let mut out = Vec::new();
+        for (sequence, packet) in [(2, &acknowledgment), (2, &acknowledgment), (3, &vec![3]), (0, &vec![0])] {
+            reorder.arrived(MS, sequence, Some(packet.clone()), &mut |sequence, _| out.push(sequence));
+        }
+        assert_eq!(out, [2, 0]);
+        reorder.arrived(MS, 1, Some(vec![1]), &mut |sequence, _| out.push(sequence));
+        assert_eq!(out, [2, 0, 1, 3]);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The sending side: sources that left, and when a repair is due.
 
-use super::redundancy::{covers_end, for_burst, share};
+use super::redundancy::{MOST_LOSS_AGAIN, covers_end, for_burst, for_lost, share, share_again};
 use crate::path::ecn::NOT_ECT;
 use crate::path::encapsulation::DSCP;
 use recovery::sliding::Encoder;
@@ -24,12 +24,14 @@ const SPARSE_BYTES: usize = 400;
 const SPARE: f64 = 0.01;
 const MOST_SPARE: f64 = 32.0;
 /// ... and with the first loss.
-const SPARE_AT_LOSS: f64 = 16.0;
+const SPARE_AT_LOSS: f64 = 32.0;
+/// Repairs of what was not restored, at once.
+const MOST_AGAIN: f64 = 64.0;
 /// Spare repairs are counted in units of so many bytes.
 const FULL_BYTES: f64 = 1400.0;
 /// Repairs while nothing is known of the air, and the loss that is assumed for them.
 const FIRST_SPARE: f64 = 6.0;
-const ASSUMED_LOSS: f64 = 0.1;
+const ASSUMED_LOSS: f64 = 0.2;
 /// Units after which the loss of the air is known.
 const KNOWN_UNITS: u64 = 200;
 /// The most sources in a repair.
@@ -58,6 +60,10 @@ pub struct Outgoing {
     gap: Duration,
     /// Traffic class of the newest source.
     class: u8,
+    /// Sources that were not restored, newest first, and repairs of them alone.
+    again: (Vec<u64>, usize),
+    /// Repairs of such sources that may leave.
+    again_spare: f64,
 }
 
 impl Default for Outgoing {
@@ -74,6 +80,8 @@ impl Default for Outgoing {
             is_known: false,
             gap: Duration::ZERO,
             class: NOT_ECT,
+            again: (Vec::new(), 0),
+            again_spare: MOST_AGAIN,
         }
     }
 }
@@ -120,6 +128,7 @@ impl Outgoing {
             }
         }
         self.encoder.push(now, number, source);
+        self.again.0.retain(|&number| self.encoder.has(number));
         self.class = class;
         self.unrepaired += 1;
         self.burst.0 += 1;
@@ -127,18 +136,48 @@ impl Outgoing {
         if self.is_known {
             self.owed += share(self.loss);
             self.spare = (self.spare + SPARE).min(MOST_SPARE);
+            self.again_spare = (self.again_spare + share_again(self.loss)).min(MOST_AGAIN);
         }
     }
 
     /// The receiver needs nothing before this sequence.
     pub fn forget_before(&mut self, sequence: u64) {
         self.encoder.forget_before(sequence);
+        self.again.0.retain(|&number| number >= sequence);
     }
 
     /// The receiver holds the packet with this sequence. If its source is unknown there, it was sent again,
     /// and repairs would restore it in vain.
     pub fn forget(&mut self, sequence: u64) {
         self.encoder.forget(sequence);
+        self.again.0.retain(|&number| number != sequence);
+    }
+
+    /// Whether repairs of what was not restored may leave.
+    #[must_use]
+    pub fn may_repair_again(&self) -> bool {
+        self.is_on() && self.loss <= MOST_LOSS_AGAIN && self.again_spare >= 1.0
+    }
+
+    /// The receiver lacks this source, though its repairs have come. Repairs of such sources alone leave
+    /// now, if the source is still here. Whether it is.
+    pub fn repair_again(&mut self, number: u64) -> bool {
+        if !self.may_repair_again() || !self.encoder.has(number) {
+            return false;
+        }
+        let (again, repairs) = &mut self.again;
+        if again.is_empty() {
+            *repairs = 0;
+        }
+        let at = again.partition_point(|&newer| newer > number);
+        again.insert(at, number);
+        again.truncate(again.partition_point(|&older| older + MAX_SPAN > again[0]));
+        again.contains(&number)
+    }
+
+    fn is_again_due(&self) -> bool {
+        let (again, repairs) = &self.again;
+        !again.is_empty() && *repairs < for_lost(self.loss, again.len())
     }
 
     fn is_sparse(&self) -> bool {
@@ -160,7 +199,8 @@ impl Outgoing {
     /// When a repair is due.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        if self.owed >= 1.0 && !self.encoder.is_empty() { Some(Duration::ZERO) } else { self.end_at() }
+        let is_due = self.is_again_due() || self.owed >= 1.0 && !self.encoder.is_empty();
+        if is_due { Some(Duration::ZERO) } else { self.end_at() }
     }
 
     /// Whether one is.
@@ -173,7 +213,8 @@ impl Outgoing {
     /// leave. `None` without a source.
     #[must_use]
     pub fn newest(&self) -> Option<(u64, u32)> {
-        Some((self.encoder.newest()?, self.session))
+        let newest = if self.is_again_due() { self.again.0.first().copied() } else { self.encoder.newest() };
+        Some((newest?, self.session))
     }
 
     /// The traffic class of a repair's datagram: the DSCP of the newest source, not ECN-capable. A mark would
@@ -186,6 +227,9 @@ impl Outgoing {
     /// Writes the repair that is due as a last frame of at most `room` bytes; `key`: the counter of its unit.
     /// Whether there was room.
     pub fn write(&mut self, now: Duration, key: u64, room: usize, out: &mut Vec<u8>) -> bool {
+        if self.is_again_due() {
+            return self.write_again(key, room, out);
+        }
         self.burst.1 += 1;
         if self.owed >= 1.0 {
             self.owed -= 1.0;
@@ -214,6 +258,24 @@ impl Outgoing {
         true
     }
 
+    /// Writes a repair of sources that were not restored. Those that find no room are left to ARQ.
+    fn write_again(&mut self, key: u64, room: usize, out: &mut Vec<u8>) -> bool {
+        let (again, repairs) = &mut self.again;
+        *repairs += 1;
+        self.again_spare -= 1.0;
+        let is_last = *repairs >= for_lost(self.loss, again.len());
+        let fits = 1 + Repair::front_bytes(again.iter().copied()) + self.encoder.longest_of(again) <= room;
+        if fits {
+            frame::emit_last(FrameType::Repair, out);
+            Repair::emit_front(again.iter().copied(), out);
+            self.encoder.write_sum_of(key, again, out);
+        }
+        if is_last || !fits {
+            again.clear();
+        }
+        fits
+    }
+
     /// How many of the newest sources, `most` at most, find room in a repair with such a front.
     fn most_within(&self, mut most: usize, room: usize, front_bytes: impl Fn(usize) -> usize) -> usize {
         while most > 0 && 1 + front_bytes(most) + self.encoder.longest(most) > room {
@@ -226,5 +288,6 @@ impl Outgoing {
     pub fn clear(&mut self) {
         self.encoder.clear();
         (self.owed, self.unrepaired, self.burst, self.burst_bytes) = (0.0, 0, (0, 0), 0);
+        self.again.0.clear();
     }
 }

@@ -1,17 +1,21 @@
 //! How many repairs leave for the sources that left.
 //!
 //! Of sources that leave in a row, a fixed share of repairs goes between them: a little less than twice the
-//! air's loss. Half of it replaces what is lost, and the rest is why it does not take long. At the end of a
-//! burst the last sources are repaired at once, because nothing follows them that would be.
+//! air's loss. More than half of it replaces what is lost, and the rest is why it does not take long. At the
+//! end of a burst the last sources are repaired at once, because nothing follows them that would be. Sources
+//! that are missing in spite of it, a round trip later, have repairs of them alone, once. Lost retransmissions
+//! of several sources would be as many further round trips; any repairs of the same number restore all.
 
 /// Losses below this are left to ARQ: repairs would cost more than they bring.
 const LEAST_LOSS: f64 = 0.003;
 /// From this loss on, the end of a burst has a repair of its own.
 const LEAST_LOSS_AT_END: f64 = 0.008;
 /// Repairs a source and loss.
-const SHARE_OF_LOSS: f64 = 1.85;
+const SHARE_OF_LOSS: f64 = 1.8;
 /// Repairs a source beside that.
 const SHARE: f64 = 0.008;
+/// Sources that are few for a burst.
+const FEW: usize = 3;
 /// The largest share of repairs.
 const MAX_SHARE: f64 = 0.6;
 
@@ -21,6 +25,13 @@ pub fn share(loss: f64) -> f64 {
     if loss < LEAST_LOSS { 0.0 } else { (loss * SHARE_OF_LOSS + SHARE).min(MAX_SHARE) }
 }
 
+/// Repairs of what was not restored, for each source: with the others at most twice the loss, and two in a
+/// hundred.
+#[must_use]
+pub fn share_again(loss: f64) -> f64 {
+    (2.0 * loss + 0.02 - share(loss)).max(0.0)
+}
+
 /// Whether the end of a burst has repairs of its own.
 #[must_use]
 pub fn covers_end(loss: f64) -> bool {
@@ -28,9 +39,22 @@ pub fn covers_end(loss: f64) -> bool {
 }
 
 /// Repairs for a burst of so many sources that restore nearly all of what it loses: the expected losses, and
-/// two standard deviations.
+/// three standard deviations; two where every repair is many for what it repairs.
 #[must_use]
 pub fn for_burst(loss: f64, sources: usize) -> f64 {
+    let deviations = if sources <= FEW { 2.0 } else { 3.0 };
     let expected = sources as f64 * loss;
-    expected / (1.0 - loss).max(0.1) + 2.0 * expected.sqrt() + 0.5
+    expected / (1.0 - loss).max(0.1) + deviations * expected.sqrt() + 0.5
+}
+
+/// The largest loss at which sources are repaired alone: a path that loses more may be a narrow one, on which
+/// no repair of a long source arrives.
+pub const MOST_LOSS_AGAIN: f64 = 0.35;
+
+/// Repairs of so many lost sources alone that restore nearly always all of them.
+#[must_use]
+pub fn for_lost(loss: f64, sources: usize) -> usize {
+    let each = 1.0 / (1.0 - loss).max(0.1);
+    let lost = sources as f64 * each * loss;
+    (sources as f64 * each + 2.0 * lost.sqrt() + 0.5) as usize
 }

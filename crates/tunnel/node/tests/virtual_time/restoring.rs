@@ -74,8 +74,8 @@ fn bulk_that_the_air_loses_is_there_long_before_it_could_be_sent_again() {
         let bytes = (pair.medium.sent_bytes[GATEWAY] - bytes) as f64 / (2000.0 * 940.0);
         assert!(in_time >= least, "{loss}: {in_time}");
         assert!(arrived > 0.997, "{loss}: {arrived}");
-        assert!(repairs <= 2.0 * loss + 0.01, "{loss}: {repairs}");
-        assert!(bytes <= 1.06 + 2.0 * loss, "{loss}: {bytes}");
+        assert!(repairs <= 2.0 * loss + 0.03, "{loss}: {repairs}");
+        assert!(bytes <= 1.08 + 2.0 * loss, "{loss}: {bytes}");
     }
 }
 
@@ -192,6 +192,7 @@ fn a_burst_s_losses_are_there_within_a_little_more_than_two_round_trips() {
     let road = Road { loss: 0.1, delay: 50 * MS, ..Road::default() };
     let mut pair = Pair::new(17, road, &Parameters::default());
     start(&mut pair);
+    carry(&mut pair, &random(8, 5, 100), 20 * MS, 10 * MS); // a round trip is known then
     let delays = delays(&mut pair, 40, 10, 100 * MS);
     let late = delays.iter().filter(|it| it.is_none_or(|it| it > 80)).count();
     assert!(late <= 24, "{late} of 400, where 40 are lost");
@@ -251,5 +252,5 @@ fn the_first_burst_of_a_link_has_repairs() {
     start(&mut pair);
     delays(&mut pair, 1, 10, 20 * MS);
     let counters = pair.status(GATEWAY).peers[0].counters;
-    assert_eq!(counters.repairs_sent, 3);
+    assert_eq!(counters.repairs_sent, 5);
 }

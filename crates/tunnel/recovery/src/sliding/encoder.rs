@@ -58,6 +58,12 @@ impl Encoder {
         }
     }
 
+    /// Whether this source is here.
+    #[must_use]
+    pub fn has(&self, number: u64) -> bool {
+        self.sources.binary_search_by_key(&number, |source| source.number).is_ok()
+    }
+
     /// How many sources there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -105,13 +111,25 @@ impl Encoder {
         self.sources.iter().rev().take(most).map(|source| source.bytes.len()).max().unwrap_or(0)
     }
 
+    /// The same of the sources with these numbers.
+    #[must_use]
+    pub fn longest_of(&self, numbers: &[u64]) -> usize {
+        self.chosen(numbers).map(|source| source.bytes.len()).max().unwrap_or(0)
+    }
+
     /// Appends the sum of the newest `most` sources under a key.
     pub fn write_sum(&self, key: u64, most: usize, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.resize(start + self.longest(most), 0);
-        for source in self.sources.iter().rev().take(most) {
-            field::over_scaled(&mut out[start..], &source.bytes, factor(key, source.number));
-        }
+        write_sum(key, self.longest(most), self.sources.iter().rev().take(most), out);
+    }
+
+    /// Appends the sum of the sources with these numbers.
+    pub fn write_sum_of(&self, key: u64, numbers: &[u64], out: &mut Vec<u8>) {
+        write_sum(key, self.longest_of(numbers), self.chosen(numbers), out);
+    }
+
+    fn chosen(&self, numbers: &[u64]) -> impl Iterator<Item = &Source> {
+        let at = |number: &u64| self.sources.binary_search_by_key(number, |source| source.number).ok();
+        numbers.iter().filter_map(at).map(|at| &self.sources[at])
     }
 
     /// Forgets every source.
@@ -119,5 +137,13 @@ impl Encoder {
         while !self.sources.is_empty() {
             self.drop_oldest();
         }
+    }
+}
+
+fn write_sum<'a>(key: u64, longest: usize, sources: impl Iterator<Item = &'a Source>, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + longest, 0);
+    for source in sources {
+        field::over_scaled(&mut out[start..], &source.bytes, factor(key, source.number));
     }
 }

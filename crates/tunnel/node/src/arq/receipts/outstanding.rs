@@ -1,6 +1,6 @@
 //! The sender's account: sent sequences without a final state.
 
-use super::HISTORY;
+use super::{HISTORY, RECEIPT_DELAY};
 use crate::arq::delay::Delay;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,9 +19,12 @@ const REORDERING_MARGIN: u64 = 3;
 /// until then a retransmission may refer to the very packet that was lost.
 const REORDERING_SHARE: u32 = 2;
 
-/// Where repairs restore most losses, a sequence is lost a round trip after it left, and this time. By then
-/// repairs have come, and word of them.
+/// Where repairs restore most losses, a sequence is lost a round trip after it left, and this time, less the
+/// more the air loses if further repairs may follow. By then most repairs have come, and word of them. Where much is lost they restore less,
+/// and TCP inside does not wait.
 const CORRECTED_AFTER: Duration = Duration::from_millis(20);
+/// The loss at which it is nothing.
+const NO_WAIT_LOSS: f64 = 0.2;
 /// Sequences over which the air's loss is taken, at most.
 const AIR_SPAN: u64 = 1000;
 /// So many sequences are assumed beside the first lost one, and one lost among them.
@@ -36,6 +39,8 @@ pub enum Fate {
     Parked,
     /// The receiver does not have it yet, and repairs may still restore it. Until then nothing refers to it.
     Late,
+    /// The receiver does not, and repairs did not restore it yet.
+    Unrestored,
     /// The receiver does not: newer ones arrived, or it arrived itself and could not be restored.
     Lost,
     /// It refers to a packet that was given up. No receipt says so.
@@ -64,6 +69,8 @@ pub struct Outstanding {
     air_received: u64,
     /// Repairs restore most of what is lost, a little later.
     is_corrected: bool,
+    /// Further repairs may leave for what they did not restore.
+    is_corrected_again: bool,
     /// The delay from the round trips.
     delay: Delay,
 }
@@ -149,10 +156,36 @@ impl Outstanding {
         if self.is_corrected { self.air_loss() } else { 0.0 }
     }
 
-    /// How long after a sequence left repairs may still restore it; `None` if there are none.
+    /// How long after a sequence left the repairs that followed it may still restore it; `None` if there are
+    /// none.
     #[must_use]
     pub fn corrected_after(&self) -> Option<Duration> {
-        self.delay.srtt().filter(|_| self.is_corrected).map(|srtt| srtt + CORRECTED_AFTER)
+        let srtt = self.delay.srtt().filter(|_| self.is_corrected)?;
+        let spared = if self.is_corrected_again { self.air_loss() / NO_WAIT_LOSS } else { 0.0 };
+        let share = (1.0 - spared).max(0.0);
+        Some(srtt + CORRECTED_AFTER.mul_f64(share))
+    }
+
+    /// Until when a sequence whose repairs leave at `now` may be told to be there.
+    #[must_use]
+    pub fn corrected_until(&self, now: Duration) -> Option<Duration> {
+        self.corrected_after().map(|after| now + after + RECEIPT_DELAY)
+    }
+
+    /// Notes that repairs of `sequence` alone leave at `now`.
+    pub fn await_repairs(&mut self, now: Duration, sequence: u64) {
+        let first = self.next - self.sent.len() as u64;
+        if let Some(sent) = sequence.checked_sub(first).and_then(|index| self.sent.get_mut(index as usize)) {
+            *sent = Sent { at: now, fate: Some(Fate::Late), again: true };
+        }
+    }
+
+    /// Whether repairs may restore a lost sequence that left once.
+    #[must_use]
+    pub fn may_be_restored(&self, sequence: u64) -> bool {
+        let first = self.next - self.sent.len() as u64;
+        let sent = sequence.checked_sub(first).and_then(|index| self.sent.get(index as usize));
+        self.is_corrected && sent.is_some_and(|sent| !sent.again)
     }
 
     /// Takes a late sequence for lost. Whether it was late.
@@ -166,9 +199,9 @@ impl Outstanding {
         })
     }
 
-    /// Says whether repairs restore most of what is lost.
-    pub fn set_corrected(&mut self, is_corrected: bool) {
-        self.is_corrected = is_corrected;
+    /// Says whether repairs restore most of what is lost, and whether further ones may follow.
+    pub fn set_corrected(&mut self, is_corrected: bool, again: bool) {
+        (self.is_corrected, self.is_corrected_again) = (is_corrected, again);
     }
 
     /// The full newest sequence of the receipt; `None` if it was never sent.

@@ -98,7 +98,7 @@ impl Peer {
                 if let Some(outgoing) = &mut fec.outgoing {
                     arq.settled_by(&receipt).into_iter().for_each(|settled| outgoing.forget_before(settled));
                     outgoing.set_loss(arq.air_loss(), arq.air_units());
-                    arq.set_corrected(outgoing.is_on());
+                    arq.set_corrected(outgoing.is_on(), outgoing.may_repair_again());
                 }
                 let mut sharing = ctx.sharing.as_mut();
                 arq.take_receipt(now, &receipt, |sequence, fate| {
@@ -115,9 +115,15 @@ impl Peer {
                             }
                             self.path.held(now, sequence);
                         }
+                        Fate::Unrestored => {
+                            reduce.report_lost(sequence);
+                            let outgoing = fec.outgoing.as_mut();
+                            return outgoing.is_some_and(|outgoing| outgoing.repair_again(sequence));
+                        }
                         Fate::Parked => {}
                         Fate::Late | Fate::Lost | Fate::Doubted => reduce.report_lost(sequence),
                     }
+                    false
                 });
                 if arq.is_at_odds() {
                     self.begin_again(now);
