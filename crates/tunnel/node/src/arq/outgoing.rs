@@ -73,7 +73,7 @@ impl Arq {
         self.strange_receipts >= STRANGE_RECEIPTS
     }
 
-    /// Says whether repairs restore most of what is lost, so that it is sent again a little later, and whether
+    /// Says whether repairs restore most of what is lost, so that it is sent again a little later; whether
     /// further ones may follow.
     pub fn set_corrected(&mut self, is_corrected: bool, again: bool) {
         self.outstanding.set_corrected(is_corrected, again);

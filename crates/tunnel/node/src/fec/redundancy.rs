@@ -3,8 +3,8 @@
 //! Of sources that leave in a row, a fixed share of repairs goes between them: a little less than twice the
 //! air's loss. More than half of it replaces what is lost, and the rest is why it does not take long. At the
 //! end of a burst the last sources are repaired at once, because nothing follows them that would be. Sources
-//! that are missing in spite of it, a round trip later, have repairs of them alone, once. Lost retransmissions
-//! of several sources would be as many further round trips; any repairs of the same number restore all.
+//! that are missing in spite of it, a round trip later, have repairs of them alone, once. A lost
+//! retransmission would be a further round trip; any repairs of the same number restore all.
 
 /// Losses below this are left to ARQ: repairs would cost more than they bring.
 const LEAST_LOSS: f64 = 0.003;
@@ -14,7 +14,7 @@ const LEAST_LOSS_AT_END: f64 = 0.008;
 const SHARE_OF_LOSS: f64 = 1.8;
 /// Repairs a source beside that.
 const SHARE: f64 = 0.008;
-/// Sources that are few for a burst.
+/// A burst of so many sources is small.
 const FEW: usize = 3;
 /// The largest share of repairs.
 const MAX_SHARE: f64 = 0.6;

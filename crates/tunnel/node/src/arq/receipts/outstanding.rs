@@ -20,8 +20,8 @@ const REORDERING_MARGIN: u64 = 3;
 const REORDERING_SHARE: u32 = 2;
 
 /// Where repairs restore most losses, a sequence is lost a round trip after it left, and this time, less the
-/// more the air loses if further repairs may follow. By then most repairs have come, and word of them. Where much is lost they restore less,
-/// and TCP inside does not wait.
+/// more the air loses if further repairs may follow. By then most repairs have come, and word of them. Where
+/// much is lost they restore less, and TCP inside does not wait.
 const CORRECTED_AFTER: Duration = Duration::from_millis(20);
 /// The loss at which it is nothing.
 const NO_WAIT_LOSS: f64 = 0.2;
