@@ -103,10 +103,19 @@ impl Outstanding {
         widen(u64::from(truncated), SEQUENCE_BITS, self.next)
     }
 
+    /// Where the account has a sequence that was sent; `None`: it is forgotten.
+    fn index_of(&self, sequence: u64) -> Option<usize> {
+        let first = self.next - self.sent.len() as u64;
+        sequence.checked_sub(first).map(|index| index as usize)
+    }
+
+    fn sent_mut(&mut self, sequence: u64) -> Option<&mut Sent> {
+        self.index_of(sequence).and_then(|index| self.sent.get_mut(index))
+    }
+
     /// Notes that `sequence` leaves once more at `now`.
     pub fn send_again(&mut self, now: Duration, sequence: u64) {
-        let first = self.next - self.sent.len() as u64;
-        if let Some(sent) = sequence.checked_sub(first).and_then(|index| self.sent.get_mut(index as usize)) {
+        if let Some(sent) = self.sent_mut(sequence) {
             *sent = Sent { at: now, fate: None, again: true };
         }
     }
@@ -174,8 +183,7 @@ impl Outstanding {
 
     /// Notes that repairs of `sequence` alone leave at `now`.
     pub fn await_repairs(&mut self, now: Duration, sequence: u64) {
-        let first = self.next - self.sent.len() as u64;
-        if let Some(sent) = sequence.checked_sub(first).and_then(|index| self.sent.get_mut(index as usize)) {
+        if let Some(sent) = self.sent_mut(sequence) {
             *sent = Sent { at: now, fate: Some(Fate::Late), again: true };
         }
     }
@@ -183,16 +191,13 @@ impl Outstanding {
     /// Whether repairs may restore a lost sequence that left once.
     #[must_use]
     pub fn may_be_restored(&self, sequence: u64) -> bool {
-        let first = self.next - self.sent.len() as u64;
-        let sent = sequence.checked_sub(first).and_then(|index| self.sent.get(index as usize));
-        self.is_corrected && sent.is_some_and(|sent| !sent.again)
+        let index = self.index_of(sequence);
+        self.is_corrected && index.and_then(|index| self.sent.get(index)).is_some_and(|sent| !sent.again)
     }
 
     /// Takes a late sequence for lost. Whether it was late.
     pub fn give_up_late(&mut self, sequence: u64) -> bool {
-        let first = self.next - self.sent.len() as u64;
-        let sent = sequence.checked_sub(first).and_then(|index| self.sent.get_mut(index as usize));
-        sent.is_some_and(|sent| {
+        self.sent_mut(sequence).is_some_and(|sent| {
             let is_late = sent.fate == Some(Fate::Late);
             sent.fate = if is_late { Some(Fate::Lost) } else { sent.fate };
             is_late
@@ -220,7 +225,7 @@ impl Outstanding {
         let first = self.next - self.sent.len() as u64;
         let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at);
         if is_newest {
-            self.measure(now, newest, first, receipt);
+            self.measure(now, newest, receipt);
         }
         let margin = self.delay.srtt().map(|srtt| srtt / REORDERING_SHARE);
         let corrected_after = self.corrected_after();
@@ -253,8 +258,8 @@ impl Outstanding {
         makes_sense
     }
 
-    fn measure(&mut self, now: Duration, newest: u64, first: u64, receipt: &Receipt<'_>) {
-        let sent = newest.checked_sub(first).and_then(|index| self.sent.get(index as usize));
+    fn measure(&mut self, now: Duration, newest: u64, receipt: &Receipt<'_>) {
+        let sent = self.index_of(newest).and_then(|index| self.sent.get(index));
         // the round trip of a retransmitted packet is ambiguous (Karn)
         if let Some(sent) = sent.filter(|sent| !sent.again) {
             let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
