@@ -3,17 +3,25 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 # Where cargo builds, and where the programs are then found.
-TARGET := $(or $(CARGO_TARGET_DIR),target)
-OVERHEARD := $(TARGET)/release/overheard
-LABORATORY := $(TARGET)/release/overheard-lab
+BUILT := $(or $(CARGO_TARGET_DIR),target)
+OVERHEARD := $(BUILT)/release/overheard
+LABORATORY := $(BUILT)/release/overheard-lab
+# The program that `make router` has made for TARGET; another file by PROGRAM=FILE.
+PROGRAM = $(shell scripts/router.sh path $(TARGET))
+# Packages of one commit are equal to the byte.
+EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: help demo build build-lab test check experiments bench instructions lab-kernel fuzz executions days seeds faults audit setup model docs results reference pictures recording deb static package-test
+.PHONY: help demo build build-lab router router-check test check experiments bench instructions lab-kernel fuzz executions days seeds faults audit setup model docs results reference pictures recording deb static package-test wheel kernel-wheel container python-check deb-static ipk apk image packages-check
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: setup build-lab ## Install what is missing, build, and show the main job (CONTENT=DIR fetches your own files)
-	scripts/as-root $(LABORATORY) demo $(if $(CONTENT),--content "$(CONTENT)")
+	if [ "$$(id -u)" = 0 ] || command -v sudo >/dev/null; then \
+	    scripts/as-root $(LABORATORY) demo $(if $(CONTENT),--content "$(CONTENT)"); \
+	else \
+	    $(LABORATORY) kernel --make && $(LABORATORY) demo $(if $(CONTENT),--content "$(CONTENT)"); \
+	fi
 
 setup: ## Install what building and the lab need and this machine lacks
 	@scripts/setup.sh
@@ -31,11 +39,11 @@ test: ## Install what is missing, then formatting, lints, unit and integration t
 	@scripts/test.sh
 
 check: ## What make test leaves out: documents, guides, the oldest Rust, a model, fuzzing, instructions, QEMU, the quick experiments and their claims
-	@scripts/setup.sh build lab test origins qemu model instructions
+	@scripts/setup.sh build lab test origins qemu model instructions packages router
 	@scripts/check.sh
 
 experiments: setup build-lab ## Every experiment, whole, with pages in target/experiments
-	scripts/as-root $(LABORATORY) experiment all --report $(TARGET)/experiments
+	scripts/as-root $(LABORATORY) experiment all --report $(BUILT)/experiments
 
 bench: build-lab ## Measure how fast this machine does the work of a node, and whole tunnels
 	@scripts/setup.sh bench
@@ -45,6 +53,7 @@ bench: build-lab ## Measure how fast this machine does the work of a node, and w
 	$(LABORATORY) bench scaling
 	$(LABORATORY) bench cache
 	scripts/as-root $(LABORATORY) bench tunnel
+	scripts/as-root $(LABORATORY) bench faults --runs 1
 
 instructions: ## Count the instructions that a packet takes, and fail if a count has grown by more than 3%
 	@scripts/setup.sh build instructions
@@ -53,6 +62,17 @@ instructions: ## Count the instructions that a packet takes, and fail if a count
 lab-kernel: ## Build the virtual-time kernel from Debian's source package, into lab-kernel/build
 	@scripts/setup.sh build kernel
 	lab-kernel/build.sh
+
+wheel: ## Build the Python package overheard_lab with both programs in it, a wheel in target/wheels
+	@scripts/setup.sh build python
+	scripts/wheel lab
+
+kernel-wheel: lab-kernel ## Build the virtual-time kernel as a wheel in target/wheels, and the archive of its source beside it
+	scripts/wheel kernel
+	scripts/wheel kernel-source
+
+container: ## Make the context of packaging/container/Containerfile by mmdebstrap, and its image where podman or docker is
+	packaging/container/make
 
 fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for one, SECONDS_EACH=600)
 	@scripts/fuzz.sh "$(or $(SECONDS_EACH),60)" $(FUZZ)
@@ -102,10 +122,37 @@ deb: build-lab ## Make the Debian packages: target/debian/overheard_*.deb and ov
 	$(LABORATORY) man --out target/manual-lab
 	for program in overheard overheard-lab; do \
 	    for shell in bash:$$program.bash zsh:_$$program fish:$$program.fish; do \
-	        $(TARGET)/release/$$program completions $${shell%%:*} > target/completions/$${shell#*:} || exit 1; \
+	        $(BUILT)/release/$$program completions $${shell%%:*} > target/completions/$${shell#*:} || exit 1; \
 	    done; \
 	    cargo deb --no-build --locked -p $$program || exit 1; \
 	done
+
+deb-static: build ## Make a Debian package of the program for TARGET, which needs no libraries: target/debian/overheard_*.deb
+	mkdir -p $(BUILT)/manual $(BUILT)/completions
+	$(OVERHEARD) man --out $(BUILT)/manual
+	for shell in bash:overheard.bash zsh:_overheard fish:overheard.fish; do \
+	    $(OVERHEARD) completions $${shell%%:*} > $(BUILT)/completions/$${shell#*:} || exit 1; \
+	done
+	packaging/debian/build --target $(TARGET) --program $(PROGRAM) --manual $(BUILT)/manual --completions $(BUILT)/completions \
+	    --epoch $(EPOCH) --out $(BUILT)/debian
+
+OPENWRT = packaging/openwrt/pack/make $@ --target $(TARGET) --program $(PROGRAM) --epoch $(EPOCH) --out $(BUILT)/openwrt \
+    $(if $(ARCHITECTURE),--architecture $(ARCHITECTURE))
+
+ipk: ## Make OpenWrt's packages for TARGET and opkg: target/openwrt/*.ipk (ARCHITECTURE=mips_24kc for another processor)
+	$(OPENWRT)
+
+apk: ## The same for apk-tools 3, of OpenWrt 25.12 and newer: target/openwrt/*.apk
+	$(OPENWRT)
+
+image: ## Make a container image of the program for TARGET from nothing: target/image, in OCI's layout
+	packaging/container/build --program $(TARGET)=$(PROGRAM) --epoch $(EPOCH) --out $(BUILT)/image
+
+packages-check: build ## Test the packages of OpenWrt, and Debian's and the image of TARGET, by other readers than their writers
+	@scripts/setup.sh packages
+	scripts/openwrt-test $(OVERHEARD)
+	scripts/as-root scripts/image-test $(TARGET)=$(PROGRAM)
+	scripts/as-root scripts/debian-trees $(TARGET)=$(PROGRAM)
 
 package-test: deb ## Install, start, reload, upgrade, remove and purge the packages in a copy of this machine's file system
 	scripts/as-root scripts/package-test.sh $$(ls -t target/debian/overheard_*.deb | head -n1) $$(ls -t target/debian/overheard-lab_*.deb | head -n1)
@@ -113,7 +160,19 @@ package-test: deb ## Install, start, reload, upgrade, remove and purge the packa
 static: ## Make a program that needs nothing of the system it runs on, without boost, for routers
 	@scripts/setup.sh build static
 	CARGO_PROFILE_RELEASE_STRIP=symbols cargo build --release --locked -p overheard --no-default-features --target x86_64-unknown-linux-musl
-	@stat -c '%n: %s bytes' $(TARGET)/x86_64-unknown-linux-musl/release/overheard
+	@stat -c '%n: %s bytes' $(BUILT)/x86_64-unknown-linux-musl/release/overheard
+
+python-check: ## Test the Python package, and run its notebooks in their quick form
+	@scripts/setup.sh build lab python
+	@scripts/python-check
+
+router: ## Make the program for a router: TARGET=aarch64, armv7, mipsel, mips, riscv64 or x86-64 (FEATURES=overhear,snoop and others)
+	@scripts/setup.sh build router
+	@scripts/router.sh build "$(TARGET)" "$(FEATURES)"
+
+router-check: ## Test the tunnel on each processor of routers under qemu-user (TARGET=mips for one)
+	@scripts/setup.sh build router
+	@scripts/router.sh test $(TARGET)
 
 audit: ## Check licences, advisories and sources of every library, and spelling
 	@scripts/audit.sh

@@ -48,6 +48,8 @@ cd "$work"
 say "fetching $source"
 # apt's own user may not write here, which it says and does not mind.
 apt-get -qq download "$source" 2> >(grep -v 'Download is performed unsandboxed' >&2)
+package_version=$(dpkg-deb --field "$source"_*.deb Version)
+source_digest=$(sha256sum "$source"_*.deb | cut -d' ' -f1)
 dpkg-deb --fsys-tarfile "$source"_*.deb | tar --extract --wildcards './usr/src/linux-source-*.tar.xz'
 rm "$source"_*.deb
 say "unpacking"
@@ -92,6 +94,19 @@ env -i HOME="$work" PATH="$PATH" timeout 300 ./linux mem=256M time-travel=inf-cp
 grep 'slept through' "$work/console" >&2 || { tail -n 20 "$work/console" >&2; fail "the kernel does not come up"; }
 
 cp .config "$build/config"
+cp COPYING LICENSES/preferred/GPL-2.0 "$here/build.sh" "$build/"
+cat >"$build/SOURCE.md" <<-END
+	# The source of this kernel
+
+	This kernel is Linux, under the GPL, version 2 (COPYING, GPL-2.0). Its source is Debian's package $source, version
+	$package_version, whose archive has the SHA-256 $source_digest. The file build.sh beside this one names every change
+	and builds it, with the options in config.
+
+	    apt-get download $source=$package_version
+
+	Whoever passes this kernel on passes on the source as well: \`scripts/wheel kernel-source\` writes it as one archive,
+	to be offered at the same place.
+END
 # Renamed into place, so that a kernel that is there is a whole one.
 cp linux "$build/linux.new"
 mv "$build/linux.new" "$build/linux"

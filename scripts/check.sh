@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What scripts/test.sh leaves to those who wait longer: the documents and guides, the code's own documentation, the oldest
 # Rust that must do, the model of the handshake, a minute of fuzzing, counted instructions, Debian's kernel in
-# QEMU, and every experiment with its claims.
+# QEMU, and every experiment with its claims. scripts/python-check and `make router-check` stand apart.
 source "$(dirname "$0")/steps.sh"
 
 claims=crates/research/experiments/claims.toml
@@ -43,6 +43,9 @@ experiments() {
     "${as_root[@]}" "$laboratory" experiment all --quick --report "$target/experiments-quick" --kept "$claims"
 }
 
+# A build for routers leaves features out.
+without_features() { cargo clippy -p overheard --no-default-features --locked -- -D warnings; }
+
 # A sample of the rows that documents are made of: a value that leaves its kept interval fails. The simulated one needs no kernel.
 kept_rows() {
     local again=(--again 'refactor sim 3')
@@ -57,11 +60,17 @@ step "lints of the documents' tests" cargo clippy --workspace --test documents -
 # A program is built beside a test of its own package: the documents name both.
 step "the programs" cargo test --workspace --locked --no-run --test documents --test trace
 step "documents and guides" tests --test documents
+if why=$(scripts/openwrt-test --why-not 2>&1); then
+    step "OpenWrt's packages" "${as_root[@]}" scripts/openwrt-test "$target/debug/overheard"
+else
+    left_out+=("OpenWrt's packages: $why")
+fi
 if command -v spin >/dev/null; then
     step "the model of the handshake" docs/models/check
 else
     left_out+=("the model of the handshake: spin is not installed")
 fi
+step "a program without features" without_features
 step "a minute of fuzzing" fuzzing
 step "copies of a payload" tests --test copies -- --ignored --test-threads=1
 if why=$(scripts/instructions --why-not 2>&1); then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Overheard needs on Debian 12 and this machine lacks, and says in one line what it did.
 #
-#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [instructions] [static] [docs] [pictures] [ns2]      (no name: build and lab)
+#   scripts/setup.sh [build] [lab] [test] [origins] [kernel] [qemu] [model] [bench] [instructions] [static] [router] [docs] [pictures] [ns2] [python] [packages]      (no name: build and lab)
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
@@ -13,8 +13,12 @@
 # instructions  Valgrind, and the program that runs benchmarks in it
 # bench   what tunnels and caches are compared with
 # static  the C compiler and the Rust target of a program that needs nothing of its system
+# router  Zig and cargo-zigbuild, the source of the standard library, and qemu-user, for the processors of routers
 # docs    mdBook, which makes the documents a site
 # pictures  Graphviz and a terminal emulator, which draw the documents' pictures
+# python  Python with virtual environments, for the package overheard_lab and its notebooks; strip, for its wheel
+# packages  the shell of OpenWrt, and what reads packages and images: shellcheck, jq, python-debian, skopeo, umoci; and trees of
+#         Debian for other processors: mmdebstrap and QEMU's user emulation
 # ns2     ns-2, the simulator of the XBC paper, which scripts/ns2-control runs
 #
 # Nothing is asked of the network, and no rights are needed, when nothing is missing. No service is started:
@@ -133,6 +137,20 @@ static_group() {
     rustup target list --installed | grep -qx x86_64-unknown-linux-musl || rustup target add x86_64-unknown-linux-musl
 }
 
+router_group() {
+    rust_is_there
+    local tools=${OVERHEARD_ROUTER_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/overheard/zig}
+    lacks qemu-mips-static && optional+=(qemu-user-static)
+    lacks xz && optional+=(xz-utils)
+    if [ ! -d "$(rustc --print sysroot)/lib/rustlib/src/rust/library/std" ]; then
+        lacks rustup && fail "the source of the standard library is missing: install rust-src beside your Rust."
+        rustup component add rust-src
+    fi
+    [ -x "$tools/bin/cargo-zigbuild" ] && return
+    python3 -m venv "$tools" 2>/dev/null || fail "python3 cannot make a virtual environment: install python3-venv, and repeat."
+    "$tools/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1 cargo-zigbuild==0.24.1
+}
+
 docs_group() {
     lacks mdbook || return 0
     rust_is_there
@@ -145,8 +163,26 @@ pictures_group() {
     return 0
 }
 
+packages_group() {
+    local program
+    for program in busybox shellcheck jq skopeo umoci mmdebstrap arch-test; do
+        lacks "$program" && optional+=("$program")
+    done
+    lacks node && optional+=(nodejs)
+    lacks qemu-aarch64-static && optional+=(qemu-user-static)
+    /usr/bin/python3 -c 'import debian.deb822' 2>/dev/null || optional+=(python3-debian)
+    return 0
+}
+
 ns2_group() {
     lacks ns && optional+=(ns2)
+    return 0
+}
+
+python_group() {
+    lacks python3 && essential+=(python3)
+    python3 -c 'import ensurepip' 2>/dev/null || essential+=(python3-venv)
+    lacks strip && essential+=(binutils)
     return 0
 }
 
@@ -154,8 +190,8 @@ groups=("$@")
 [ $# -gt 0 ] || groups=(build lab)
 for group in "${groups[@]}"; do
     case "$group" in
-    build | lab | test | origins | kernel | qemu | model | bench | instructions | static | docs | pictures | ns2) "${group}_group" ;;
-    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, instructions, static, docs, pictures, ns2" ;;
+    build | lab | test | origins | kernel | qemu | model | bench | instructions | static | router | docs | pictures | ns2 | python | packages) "${group}_group" ;;
+    *) fail "there is no group \`$group\`: build, lab, test, origins, kernel, qemu, model, bench, instructions, static, router, docs, pictures, ns2, python, packages" ;;
     esac
 done
 

@@ -3,16 +3,17 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-target}
 laboratory=$target/debug/overheard-lab
-left_out=() failures=()
+left_out=() failures=() took=()
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# Says what a step is and runs it; the steps after one that fails run too.
+# Says what a step is, runs it, and says how long it took; the steps after one that fails run too.
 step() {
-    local name=$1
+    local name=$1 began=$SECONDS
     shift
     printf '\n== %s\n' "$name"
     "$@" || failures+=("$name")
+    took+=("$(printf '%5d s  %s' $((SECONDS - began)) "$name")")
 }
 
 # Runs `cargo test` with these arguments. Tests that make namespaces and devices run as root where that can be had without
@@ -30,15 +31,17 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 kernel=${OVERHEARD_LAB_KERNEL:-}
-for place in lab-kernel/build/linux ../shared/lab-kernel/linux; do
+# The places of `overheard-lab kernel`.
+for place in "${XDG_CACHE_HOME:-${HOME:-}/.cache}/overheard/kernels/in-use/linux" lab-kernel/build/linux ../shared/lab-kernel/linux; do
     [ -n "$kernel" ] || [ ! -f "$place" ] || kernel=$place
 done
-[ -n "$kernel" ] || left_out+=("what runs in the virtual-time kernel: build it by \`make lab-kernel\`")
+[ -n "$kernel" ] || left_out+=("what runs in the virtual-time kernel: \`overheard-lab kernel --make\` builds it")
 
 # Names what failed and what was left out, and ends with the number of tests. Steps that fail count at least one each.
 summary() {
     printf '\n== summary\n'
     local what
+    printf '%s\n' "${took[@]}"
     for what in "${left_out[@]}"; do echo "left out: $what"; done
     for what in "${failures[@]}"; do echo "failed: $what"; done
     awk -v steps="${#failures[@]}" '

@@ -68,6 +68,8 @@ FORMATS: dict[str, Format] = {
     "short": Format(frames.read_short, frames.write_short),
     "short packet": Format(short.read_short_packet, None),
     "coded": Format(frames.read_coded, frames.write_coded),
+    "repair": Format(frames.read_repair, frames.write_repair),
+    "repair sum": Format(inputs, frames.write_repair_sum),
     "notice": Format(frames.read_notice, frames.write_notice),
     "heard": Format(frames.read_heard, frames.write_heard),
     "heard of other": Format(frames.read_heard_of_other, frames.write_heard_of_other),

@@ -154,6 +154,60 @@ def write_coded(value: Value) -> bytes:
     return out + bytes(scales or []) + bytes.fromhex(value["payload"])
 
 
+def read_repair(data: bytes, _: Value) -> Value:
+    reader = Reader(data)
+    first = reader.number(8)
+    span = (first & 0x7F) + 1
+    marks = [True] * span
+    if first & 0x80:
+        bitmap = reader.take((span + 7) // 8)
+        marks = [bool(bitmap[back // 8] >> back % 8 & 1) for back in range(span)]
+        require(marks[0], "bit 0 is set")
+    return {"sources_back": [back for back in range(span) if marks[back]], "sum": reader.rest().hex()}
+
+
+def write_repair(value: Value) -> bytes:
+    backs = value["sources_back"]
+    span = backs[-1] + 1
+    if len(backs) == span:
+        return bytes([span - 1]) + bytes.fromhex(value["sum"])
+    bitmap = bytearray((span + 7) // 8)
+    for back in backs:
+        bitmap[back // 8] |= 1 << back % 8
+    return bytes([span - 1 | 0x80]) + bytes(bitmap) + bytes.fromhex(value["sum"])
+
+
+def factor_of(counter: int, source: int) -> int:
+    whole = (1 << 64) - 1
+    x = (counter * 0x9E3779B97F4A7C15 & whole) ^ source
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & whole
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & whole
+    return (x ^ x >> 31) % 255 + 1
+
+
+def times(one: int, other: int) -> int:
+    """The product in GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1."""
+    product = 0
+    while other:
+        if other & 1:
+            product ^= one
+        one, other = one << 1, other >> 1
+        if one & 0x100:
+            one ^= 0x11D
+    return product
+
+
+def write_repair_sum(value: Value) -> bytes:
+    total = bytearray()
+    for source in value["sources"]:
+        data = bytes.fromhex(source["frames"]) + b"\1"
+        total.extend(bytes(max(0, len(data) - len(total))))
+        scale = factor_of(value["counter"], source["number"])
+        for at, byte in enumerate(data):
+            total[at] ^= times(scale, byte)
+    return bytes(total)
+
+
 def read_notice(data: bytes, _: Value) -> Value:
     reader = Reader(data)
     family = reader.number(8)

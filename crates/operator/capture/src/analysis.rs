@@ -6,9 +6,11 @@ use crate::method::{
 };
 use crate::pass::pass;
 use crate::report::Report;
+use crate::spool::Spool;
 use crate::tunnel::{Pair, TunnelOptions, curve, default_store_mib};
 use crate::{CaptureError, Progress, Source};
 use re::{Parameters, Policy};
+use std::io::Read;
 use std::path::Path;
 
 /// The name of the tunnel with the default configuration, among the methods' names.
@@ -119,23 +121,41 @@ impl Options {
 
     /// Analyses a capture file; `-` is standard input. `watch` receives the progress of each pass.
     ///
-    /// A regular file is read several times, and the report has the curve of savings over the size of the
-    /// store.
+    /// The capture is read several times, and the report has the curve of savings over the size of the store.
+    /// Standard input and pipes are copied for that, if the copy has room in the folder for temporary files.
+    /// Otherwise a note of the report says why there is no curve.
     pub fn analyze_file(
         &self,
         path: &Path,
         watch: &mut dyn FnMut(&Progress),
     ) -> Result<Report, CaptureError> {
-        let source = Source::open(path)?;
-        let is_regular = source.progress().total_bytes().is_some();
+        let mut spool = None;
+        let copied =
+            |stream| -> Box<dyn Read + Send> { Box::new(spool.insert(Spool::new()).copy_of(stream)) };
+        let source = Source::open_with(path, copied)?;
         let mut report = self.analyze(source, watch)?;
-        if let Some(default) = report.default.as_ref().filter(|_| is_regular) {
-            let curve = curve(default, &self.tunnel, |sizes_mib| {
-                let wanted: Vec<_> = sizes_mib.iter().map(|&mib| (Policy::default(), mib)).collect();
-                let tunnels = self.tunnels(&wanted)?;
-                pass(Source::open(path)?, Vec::new(), tunnels, watch).map(|results| results.tunnels)
-            })?;
-            report.set_curve(curve);
+        let Some(default) = &report.default else { return Ok(report) };
+        let again = || match &spool {
+            Some(spool) => spool.source(),
+            None => Source::open(path).map(Ok),
+        };
+        let mut no_curve = None;
+        let curve = curve(default, &self.tunnel, |sizes_mib| {
+            let wanted: Vec<_> = sizes_mib.iter().map(|&mib| (Policy::default(), mib)).collect();
+            match again()? {
+                Ok(source) => {
+                    let results = pass(source, Vec::new(), self.tunnels(&wanted)?, watch)?;
+                    Ok::<_, CaptureError>(results.tunnels)
+                }
+                Err(why) => {
+                    no_curve = Some(why);
+                    Ok(Vec::new())
+                }
+            }
+        })?;
+        match no_curve {
+            Some(why) => report.notes.push(why),
+            None => report.set_curve(curve),
         }
         Ok(report)
     }

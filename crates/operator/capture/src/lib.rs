@@ -64,6 +64,7 @@ mod report;
 mod savings;
 mod sequence;
 mod source;
+mod spool;
 mod tunnel;
 mod writer;
 

@@ -32,8 +32,8 @@ pub struct Report {
     pub default: Option<TunnelReport>,
     /// The same with the policy `acked`.
     pub acked: Option<TunnelReport>,
-    /// The tunnel with stores of several sizes, from the smallest, the default one among them. Empty for a
-    /// capture that can be read only once.
+    /// The tunnel with stores of several sizes, from the smallest, the default one among them. Empty
+    /// without a copy of a capture that can be read only once.
     pub stores: Vec<TunnelReport>,
     /// The smallest store whose savings are within one percent of the best ones, in MiB. None without a
     /// curve, and where a tunnel saves next to nothing.

@@ -3,10 +3,10 @@
 //! The first bytes determine the compression, not the name.
 
 use crate::CaptureError;
+use portable_atomic::{AtomicU64, Ordering::Relaxed};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most memory for decompressing `.xz`: `xz -9` needs 65 MiB.
@@ -71,15 +71,26 @@ impl std::fmt::Debug for Source {
 impl Source {
     /// Opens a file; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self, CaptureError> {
+        Self::open_with(path, |stream| stream)
+    }
+
+    /// The same. `copied` wraps what can be read only once.
+    pub(crate) fn open_with(
+        path: &Path,
+        copied: impl FnOnce(Box<dyn Read + Send>) -> Box<dyn Read + Send>,
+    ) -> Result<Self, CaptureError> {
         if path == Path::new("-") {
-            return Self::from_stream(io::stdin(), None);
+            return Self::from_stream(copied(Box::new(io::stdin())), None);
         }
         let opened = File::open(path).and_then(|file| file.metadata().map(|about| (file, about)));
         let (file, about) = opened.map_err(|source| CaptureError::Open { source })?;
         if about.is_dir() {
             return Err(CaptureError::Directory);
         }
-        Self::from_stream(file, about.is_file().then_some(about.len()))
+        match about.is_file() {
+            true => Self::from_stream(file, Some(about.len())),
+            false => Self::from_stream(copied(Box::new(file)), None),
+        }
     }
 
     /// Wraps a stream of bytes; `total_bytes` is its length, if known.

@@ -75,7 +75,8 @@ const METHODS: &str = "\
 The tunnel:
   default       two nodes with the default configuration, one on each side, over a link without loss. Counted is all that
                 they send: seals, receipts and outer headers too. Shares are of whole IP packets, as SAVED in
-                `overheard status`. A regular file is read several times, for several sizes of the nodes' stores
+                `overheard status`. The capture is read several times, for several sizes of the nodes' stores;
+                of standard input and pipes, a copy in the folder for temporary files (TMPDIR)
 
 Methods to compare with:
   chunk         content-defined chunks of 32 to 256 B, each packet by itself: what is there to be overheard

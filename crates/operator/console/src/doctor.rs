@@ -1,8 +1,11 @@
 //! Capabilities of this machine, and the consequences of missing ones. A probe tries the real operation if
 //! that has no side effects. No probe fails.
 
+#[cfg(feature = "overhear")]
+mod by_rate;
 mod kernel;
 mod overhearing;
+#[cfg(feature = "overhear")]
 mod radio;
 mod rights;
 
@@ -11,6 +14,8 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+#[cfg(feature = "overhear")]
+use std::time::Duration;
 
 /// List kernel features, rights and programs, and the consequence of each missing one
 #[derive(clap::Args)]
@@ -18,14 +23,26 @@ pub struct Args {
     /// Print a JSON array of findings
     #[arg(long)]
     json: bool,
+    /// Also add a monitor interface to each radio for this time, and count others' frames by rate; 3 s
+    /// without a number
+    #[cfg(feature = "overhear")]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "3")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=3600))]
+    radios: Option<u32>,
+    /// Only count others' frames by rate in a capture that a monitor made
+    #[cfg(all(feature = "overhear", feature = "capture"))]
+    #[arg(long, value_name = "FILE", conflicts_with = "radios")]
+    capture: Option<PathBuf>,
 }
 
-/// Prints findings as text or as JSON.
+/// Examines what the arguments ask for, with `own` beside it, and prints it as text or as JSON.
 ///
 /// # Errors
 ///
-/// If standard output cannot be written.
-pub fn run(args: &Args, findings: &[Finding]) -> anyhow::Result<()> {
+/// If the capture cannot be read, or standard output cannot be written.
+pub fn run(args: &Args, own: impl FnOnce() -> Vec<Finding>) -> anyhow::Result<()> {
+    let findings = findings(args, own)?;
+    let findings = &findings;
     let mut out = std::io::stdout().lock();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(findings)?)?;
@@ -33,6 +50,21 @@ pub fn run(args: &Args, findings: &[Finding]) -> anyhow::Result<()> {
         print(&mut out, findings)?;
     }
     Ok(())
+}
+
+fn findings(args: &Args, own: impl FnOnce() -> Vec<Finding>) -> anyhow::Result<Vec<Finding>> {
+    #[cfg(all(feature = "overhear", feature = "capture"))]
+    if let Some(capture) = &args.capture {
+        return Ok(vec![by_rate::of_capture(capture)?]);
+    }
+    let _ = args; // a build without overhearing asks it nothing
+    #[cfg_attr(not(feature = "overhear"), expect(unused_mut, reason = "nothing follows"))]
+    let mut all = own();
+    #[cfg(feature = "overhear")]
+    if let Some(seconds) = args.radios {
+        all.extend(by_rate::try_radios(Duration::from_secs(seconds.into())));
+    }
+    Ok(all)
 }
 
 /// State of a capability.
@@ -53,6 +85,19 @@ impl From<bool> for State {
     }
 }
 
+/// Frames of data for one other station, at one rate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AtRate {
+    /// The rate, or the modulation and the number of spatial streams.
+    pub rate: String,
+    /// Frames that a station could use.
+    pub readable: u64,
+    /// Frames that WPA encrypted.
+    pub protected: u64,
+    /// Those of both that were part of an A-MPDU.
+    pub aggregated: u64,
+}
+
 /// A capability that was examined.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
@@ -68,12 +113,16 @@ pub struct Finding {
     pub mend: &'static str,
     /// Whether `overheard up` needs it.
     pub needed_by_up: bool,
+    /// Others' frames by rate, where they were counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<AtRate>,
 }
 
 impl Finding {
     /// A finding with this name, state and observation.
     pub fn new(name: &'static str, state: impl Into<State>, detail: impl Into<String>) -> Self {
-        Finding { name, state: state.into(), detail: detail.into(), cost: "", mend: "", needed_by_up: false }
+        let (state, detail, rates) = (state.into(), detail.into(), Vec::new());
+        Finding { name, state, detail, cost: "", mend: "", needed_by_up: false, rates }
     }
 
     /// Adds the consequence of its absence, and the remedy.
@@ -94,6 +143,7 @@ impl Finding {
 pub fn examine() -> Vec<Finding> {
     let mut findings = rights::examine();
     findings.extend(kernel::examine());
+    #[cfg(feature = "overhear")]
     findings.extend(radio::examine());
     findings.extend(overhearing::examine());
     findings
@@ -120,6 +170,9 @@ fn print(out: &mut impl Write, findings: &[Finding]) -> std::io::Result<()> {
             writeln!(out, "     {:width$}  without it: {}", "", finding.cost)?;
             writeln!(out, "     {:width$}  mend: {}", "", finding.mend)?;
         }
+    }
+    if !findings.iter().any(|finding| finding.needed_by_up) {
+        return Ok(());
     }
     let absent = findings.iter().filter(|finding| finding.state == State::Absent).count();
     let tunnel =

@@ -11,11 +11,14 @@
 // A driver may read clocks and wait.
 #![allow(clippy::disallowed_methods)]
 
+#[cfg(feature = "capture")]
 pub mod analyze;
+#[cfg(feature = "manual")]
 pub mod completions;
 pub mod doctor;
 pub mod keep;
 pub mod log;
+#[cfg(feature = "manual")]
 pub mod man;
 pub mod output;
 pub mod reference;
@@ -31,17 +34,17 @@ use std::process::ExitCode;
 /// function `run`.
 #[macro_export]
 macro_rules! commands {
-    ($($name:ident in $module:ident),* $(,)?) => {
+    ($($(#[$of_build:meta])* $name:ident in $module:ident),* $(,)?) => {
         #[derive(clap::Subcommand)]
         pub enum Command {
-            $($name($module::Args)),*
+            $($(#[$of_build])* $name($module::Args)),*
         }
 
         impl Command {
             /// Runs the chosen command.
             pub fn run(self) -> anyhow::Result<()> {
                 match self {
-                    $(Command::$name(args) => $module::run(&args)),*
+                    $($(#[$of_build])* Command::$name(args) => $module::run(&args)),*
                 }
             }
         }

@@ -16,14 +16,19 @@
 #![allow(clippy::disallowed_methods)]
 
 mod boost;
+#[cfg(feature = "cache")]
 pub mod cache;
+#[cfg(feature = "capture")]
 mod capture_stream;
 pub mod config;
 pub mod keeper;
+mod last_addresses;
 pub mod memory;
 mod next_hops;
 pub mod reload;
 pub mod revocations;
+// A build without web caches has no use for their profile.
+#[cfg_attr(not(feature = "cache"), allow(dead_code))]
 mod sandbox;
 pub mod service;
 mod silence;

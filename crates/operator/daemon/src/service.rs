@@ -1,8 +1,11 @@
 //! Messages to a service manager (sd_notify), and its requests. Without one, nothing is sent.
 
 use crate::keeper::Keeper;
+use crate::last_addresses;
+use node::PublicKey;
 use sd_notify::NotifyState;
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -37,13 +40,15 @@ pub fn reloads() {
 
 /// Executes this program again with the same arguments and process id, after a change of its configuration.
 /// It is the running program even if its file was replaced, because a sandboxed process can execute no other.
-/// The new program inherits `keeper`. Returns only after a failure.
-pub fn begin_anew(keeper: Option<&Keeper>) -> std::io::Error {
+/// The new program inherits `keeper`, and the addresses of the peers that it begins handshakes with. Returns
+/// only after a failure.
+pub fn begin_anew(keeper: Option<&Keeper>, peers: &[(PublicKey, SocketAddr)]) -> std::io::Error {
     reloads();
     let mut arguments = std::env::args_os().filter(|argument| !is_wait(argument));
     let name = arguments.next().unwrap_or_default();
     let mut command = Command::new(itself());
     command.arg0(name).args(arguments);
+    last_addresses::hand_on(peers, &mut command);
     let handed_on = match keeper {
         Some(keeper) => keeper.hand_on(&mut command),
         None => {

@@ -11,14 +11,15 @@ use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A peer is silent after this time without an answer.
-pub const SILENT_AFTER: Duration = Duration::from_secs(5);
+/// A peer is silent after this time without an answer: the fourth second's step tells of it.
+pub const SILENT_AFTER: Duration = Duration::from_millis(3900);
 /// A peer is probed after this time without an answer, so that a reason is known when it is silent.
-const PROBE_AFTER: Duration = Duration::from_secs(1);
+const PROBE_AFTER: Duration = Duration::from_millis(900);
 /// The time between two probes of a peer.
 const PROBE_EVERY: Duration = Duration::from_secs(60);
-/// The time for an error to come back. The kernel gives up an address on the link after 3 seconds.
-const PROBE_FOR: Duration = Duration::from_secs(4);
+/// The time for an error to come back. The kernel gives up an address on the link 3 seconds after the first
+/// handshake, which came before the probe.
+const PROBE_FOR: Duration = Duration::from_millis(2800);
 /// The time from the first message of a silence to the second. It doubles up to [`TELL_AT_LEAST_EVERY`].
 const TELL_EVERY: Duration = Duration::from_secs(60);
 const TELL_AT_LEAST_EVERY: Duration = Duration::from_secs(3600);

@@ -1,14 +1,17 @@
 //! The status sockets of this machine: its running nodes and web caches, and a web cache's report.
 
+#[cfg(feature = "cache")]
+mod answers;
+
 use anyhow::{Context, bail};
-use dashboard::figures::share;
-use serde::Deserialize;
 use serde_json::Value;
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use webcache::statistics::Answered;
+
+#[cfg(feature = "cache")]
+pub use answers::{answered, line};
 
 /// Folder of nodes' sockets for `overheard status`.
 pub const SOCKET_DIRECTORY: &str = "/run/overheard";
@@ -79,24 +82,11 @@ pub fn ask_cache(path: &Path) -> anyhow::Result<Value> {
     serde_json::from_str(&text).with_context(no_answer)
 }
 
-/// A line for every running web cache that answers.
+/// A line for every running web cache that answers; none in a build without web caches.
 #[must_use]
 pub fn cache_lines() -> Vec<String> {
-    here(Kind::Cache).iter().filter_map(|socket| Some(line(&ask_cache(socket).ok()?))).collect()
-}
-
-fn line(report: &Value) -> String {
-    let requests = answered(&report["counters"]["requests"]);
-    let (kept_off, all) = (requests.kept_off(), requests.all());
-    let name = report["name"].as_str().unwrap_or("?");
-    format!(
-        "web cache {name}: {all} requests, {} of them off the gateway",
-        share(kept_off as f64, all as f64)
-    )
-}
-
-/// The counts of answers in one place of a web cache's report; zero if absent.
-#[must_use]
-pub fn answered(counts: &Value) -> Answered {
-    Answered::deserialize(counts).unwrap_or_default()
+    #[cfg(feature = "cache")]
+    return here(Kind::Cache).iter().filter_map(|socket| Some(line(&ask_cache(socket).ok()?))).collect();
+    #[cfg(not(feature = "cache"))]
+    Vec::new()
 }

@@ -5,13 +5,13 @@
 //! ([`capture_stream`]). `revoke KEY` revokes a peer's key, and returns [`Revoked`] or the reason of a
 //! failure. `change CHANGE` changes the peers by a [`Change`] in JSON, and returns nothing or a [`Refusal`].
 
+#[cfg(feature = "capture")]
 use crate::capture_stream;
 use crate::config::{Change, Mistake};
 use crate::reload::{CHANGE_BYTES, Refusal, Running};
 use crate::revocations::Revocations;
 use anyhow::{Context, bail};
-use dashboard::node::page::Known;
-use dashboard::node::{About, Report, Series, Step};
+use dashboard::node::{About, Known, Report, Series, Step};
 use io::Control;
 use node::PublicKey;
 use serde::de::DeserializeOwned;
@@ -150,6 +150,7 @@ fn answer(
             serde_json::to_vec(&known.series(step, since.parse()?))?
         }
         ([REVOKE, key], _) => serde_json::to_vec(&revoke_here(key, control, (revocations, running)))?,
+        #[cfg(feature = "capture")]
         ([CAPTURE], _) => return capture_stream::begin(stream.try_clone()?, control, about.listen.parse()?),
         _ => bail!("asked for {question:?}"),
     };

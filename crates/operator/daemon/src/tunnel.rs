@@ -7,7 +7,7 @@ use crate::reload::{Reload, Running, called};
 use crate::sandbox::{self, Profile, rights};
 use crate::status_socket::StatusSocket;
 use crate::watch::Watch;
-use crate::{boost, service};
+use crate::{boost, last_addresses, service};
 use ::boost::Told;
 use anyhow::Context;
 use dashboard::node::About;
@@ -80,6 +80,9 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     let clock = Clock::start();
     let (mut shards, mut nodes) = node::Shards::new(&config.node, threads, rand::random(), clock.now())
         .map_err(|why| Mistake::new(format!("{}: {why}", config.path.display())))?;
+    for (key, address) in last_addresses::handed_on() {
+        nodes.iter_mut().for_each(|node| node.find(clock.now(), &key, address));
+    }
     let mut system = System::set_up(&config.system).map_err(|why| explain(&config, why))?;
     let listen = system.local();
     let about = About { boost: boosted, ..About::new(&config.path, config.role, &config.system, listen) };
@@ -105,17 +108,22 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     if within.is_none() {
         service::is_ready();
     }
-    let nodes = (&mut shards, nodes.as_mut_slice());
-    let driven =
-        io::drive(&mut system, nodes, clock, (&control, inboxes), |event| match (&event, &mut trace) {
+    let driven = io::drive(
+        &mut system,
+        (&mut shards, nodes.as_mut_slice()),
+        clock,
+        (&control, inboxes),
+        |event| match (&event, &mut trace) {
             (Event::Ratio { flow, ratio }, _) => {
                 keeper.iter().for_each(|keeper| keeper.tell(&Told::now(flow, *ratio)));
             }
             (Event::Sent(_) | Event::Arrived { .. }, Some(trace)) => write_trace(trace, &event),
             (Event::Sent(_) | Event::Arrived { .. }, None) => {}
             _ => tracing::info!("{event}"),
-        });
+        },
+    );
     let again = begin_anew.load(Ordering::Relaxed) && driven.is_ok();
+    let last_addresses: Vec<_> = nodes.iter().flat_map(node::Node::last_addresses).collect();
     if !again {
         service::stops();
     }
@@ -131,7 +139,7 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     }
     if again {
         drop(socket);
-        return Err(service::begin_anew(keeper.as_ref())).context("cannot start anew");
+        return Err(service::begin_anew(keeper.as_ref(), &last_addresses)).context("cannot start anew");
     }
     Ok(())
 }

@@ -1,16 +1,17 @@
 //! Polls the node once a second for the page, `overheard top`, the log's messages on silent peers and
 //! troubles, and the service manager, which restarts a node without answers.
 
+#[cfg_attr(not(feature = "dashboard"), path = "watch/no_page.rs")]
+mod page;
+
 use crate::config::{Config, Mistake};
 use crate::reload::Called;
+use crate::service;
 use crate::silence::{SILENT_AFTER, Silences};
 use crate::trouble::Troubles;
-use crate::{service, sockets};
 use anyhow::Context;
-use dashboard::Page;
 use dashboard::node::air_time::AirTime;
-use dashboard::node::page::{Known, serve};
-use dashboard::node::{About, History, Report};
+use dashboard::node::{About, History, Known, Report};
 use io::Control;
 use node::Status;
 use std::net::SocketAddr;
@@ -24,7 +25,7 @@ const STEP: Duration = Duration::from_secs(1);
 /// State opened before the node runs.
 pub struct Watch {
     known: Arc<Known>,
-    page: Option<Page>,
+    page: Option<page::Opened>,
     wait: Option<Wait>,
 }
 
@@ -39,7 +40,7 @@ impl Watch {
     /// Opens the configured page. Without a session `within` that time, the node ends.
     pub fn open(config: &Config, within: Option<Duration>) -> Result<Self, Mistake> {
         let known = Known::new(History::new(AirTime::at(config.radio_bits_per_second as f64)));
-        let page = config.dashboard.as_ref().map(|it| it.open(&config.path, "[dashboard]")).transpose()?;
+        let page = page::open(config)?;
         let wait =
             within.map(|within| Wait { until: Instant::now() + within, within, failure: Arc::default() });
         Ok(Watch { known, page, wait })
@@ -69,9 +70,7 @@ impl Watch {
         let silent_after = wait.as_ref().map_or(SILENT_AFTER, |wait| wait.within / 2);
         let mut silences = Silences::new(called, source_port, silent_after);
         if let Some(page) = page {
-            tracing::info!("the dashboard is at http://{}/", page.address()?);
-            serve(page, known.clone()).context("cannot start the thread that serves the dashboard")?;
-            watch_caches(known.clone())?;
+            page::begin(page, &known)?;
         }
         let mut troubles = Troubles::default();
         let watch = move || {
@@ -85,11 +84,15 @@ impl Watch {
                     let told = [silences_told, troubles.step(now, &snapshot)].concat();
                     told.iter().for_each(|told| tracing::warn!("{told}"));
                     let silent = silences.all(now);
-                    if wait.as_ref().is_some_and(|wait| wait.ends(&snapshot.node, &silences, &control)) {
+                    if wait.as_ref().is_some_and(|wait| wait.succeeds(&snapshot.node)) {
                         wait = None;
                     }
                     known.note(Report { about: about.clone(), snapshot, split: None, silent });
                     service::is_alive();
+                }
+                // Also where the node itself does not answer.
+                if wait.as_ref().is_some_and(|wait| wait.fails(&silences, &control)) {
+                    wait = None;
                 }
                 // Missed polls (as during sleep) are not repeated: two close polls would turn a burst into a
                 // rate.
@@ -107,12 +110,17 @@ impl Watch {
 }
 
 impl Wait {
-    /// Whether it ends now: by a session, or by a stop of the node.
-    fn ends(&self, node: &Status, silences: &Silences, control: &Control) -> bool {
-        if node.peers.iter().any(|peer| peer.session_age_seconds.is_some() && peer.reachable) {
+    /// Whether it ends now, by a session.
+    fn succeeds(&self, node: &Status) -> bool {
+        let is_up = node.peers.iter().any(|peer| peer.session_age_seconds.is_some() && peer.reachable);
+        if is_up {
             service::is_ready();
-            return true;
         }
+        is_up
+    }
+
+    /// Whether it ends now, by a stop of the node.
+    fn fails(&self, silences: &Silences, control: &Control) -> bool {
         if Instant::now() < self.until {
             return false;
         }
@@ -122,22 +130,4 @@ impl Wait {
         control.stop();
         true
     }
-}
-
-/// Polls the running web caches while the page has readers. It has its own thread, so that a slow cache does
-/// not make the node look slow.
-fn watch_caches(known: Arc<Known>) -> anyhow::Result<()> {
-    let watch = move || {
-        loop {
-            if known.caches_are_wanted() {
-                known.note_caches(sockets::cache_lines());
-            }
-            std::thread::sleep(2 * STEP);
-        }
-    };
-    std::thread::Builder::new()
-        .name("caches".to_owned())
-        .spawn(watch)
-        .context("cannot start the thread that asks web caches")?;
-    Ok(())
 }

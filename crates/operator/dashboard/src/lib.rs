@@ -4,7 +4,11 @@
 // The page's server waits for requests.
 #![allow(clippy::disallowed_methods)]
 
+#[cfg(feature = "cache")]
 pub mod cache;
+#[cfg(feature = "views")]
 mod exposition;
-pub use ::page::{Page, figures};
+#[cfg(feature = "views")]
+pub use ::page::Page;
+pub use ::page::figures;
 pub mod node;

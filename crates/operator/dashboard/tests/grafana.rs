@@ -23,6 +23,7 @@ fn told() -> String {
         endpoint: None,
         allowed_ips: vec!["10.9.0.2/32".parse().unwrap()],
         keepalive: None,
+        bits_a_second: None,
     };
     let config = Config::new(key(1).parse().unwrap(), key(3).parse().unwrap(), vec![peer]);
     let node = Node::new(config, [0; 32], Duration::ZERO).unwrap();

@@ -13,7 +13,8 @@ use std::process::ExitCode;
 
 /// Makes slow, lossy, shared wireless links carry more.
 #[derive(Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version)]
+#[cfg_attr(feature = "manual", command(max_term_width = 100))]
 struct Overheard {
     #[command(subcommand)]
     command: commands::Command,

@@ -3,8 +3,6 @@
 //! About once a second a program adds one [`Sample`] for each *track*, such as a peer. A reader gets the
 //! steps newer than its own, by columns.
 
-use crate::{Answer, Question, StatusCode, json, said};
-use serde::Serialize;
 use std::collections::VecDeque;
 
 mod columns;
@@ -59,18 +57,6 @@ impl Step {
         let kept = self.most() as u32 * self.seconds();
         let shown = SPANS.into_iter().find(|span| f64::from(*span) >= uptime_seconds);
         shown.unwrap_or(kept).min(kept)
-    }
-}
-
-/// Answers a request for steps with the `series` of a length that ended after a second of the program's
-/// uptime.
-#[must_use]
-pub fn answer<T: Serialize>(question: Question<'_>, series: impl FnOnce(Step, f64) -> T) -> Answer {
-    let step = question.value("step").map_or(Some(Step::Second), |step| Step::of_seconds(step.parse().ok()?));
-    let since = question.value("since").map_or(Some(0.0), |since| since.parse().ok());
-    match step.zip(since) {
-        Some((step, since)) => json(&series(step, since)),
-        None => said(StatusCode::BAD_REQUEST, "text/plain", "step is 1 or 10, since a number of seconds\n"),
     }
 }
 

@@ -36,12 +36,18 @@ pub struct LinkConfig {
     /// From the end of a frame's transmission to its delivery; `delay_ms` in files, at most a day.
     #[serde(rename = "delay_ms", with = "milliseconds")]
     pub delay: Duration,
-    /// Bytes that may wait for the transmitter, besides the frame in transmission. The queue drops from the
-    /// tail.
+    /// Bytes that may wait for the transmitter, besides the frame in transmission. The full queue drops from
+    /// the tail.
     pub queue_bytes: usize,
     /// Frames that may wait, besides the bound on bytes; only that bound if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_frames: Option<usize>,
+    /// Drops before the queue is full; none by default.
+    #[serde(skip_serializing_if = "QueueDiscipline::is_default")]
+    pub queue_discipline: QueueDiscipline,
+    /// A token bucket before the queue; it drops what exceeds it, and holds nothing back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<PolicerConfig>,
     /// Losses on the air.
     pub loss: LossConfig,
     /// Frames that others overtake.
@@ -70,6 +76,8 @@ impl Default for LinkConfig {
             delay: Duration::ZERO,
             queue_bytes: 65536,
             queue_frames: None,
+            queue_discipline: QueueDiscipline::DropTail,
+            policer: None,
             loss: LossConfig::None,
             reorder: None,
             duplicate: 0.0,
@@ -78,6 +86,76 @@ impl Default for LinkConfig {
             radio: None,
             overhead_bytes: 0,
         }
+    }
+}
+
+/// Drops of a queue before it is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum QueueDiscipline {
+    /// None: only the full queue drops, from its tail.
+    #[default]
+    DropTail,
+    /// CoDel (RFC 8289). It drops from the head when frames leave the queue, and never marks (no ECN).
+    Codel {
+        /// The acceptable wait; `target_ms` in files, at most the interval.
+        #[serde(rename = "target_ms", with = "milliseconds", default = "QueueDiscipline::usual_target")]
+        target: Duration,
+        /// How long the wait must be above the target before the first drop; `interval_ms` in files, at most
+        /// a day.
+        #[serde(rename = "interval_ms", with = "milliseconds", default = "QueueDiscipline::usual_interval")]
+        interval: Duration,
+    },
+}
+
+impl QueueDiscipline {
+    /// CoDel with the RFC's values: a target of 5 ms and an interval of 100 ms.
+    pub const CODEL: Self = Self::Codel { target: Self::usual_target(), interval: Self::usual_interval() };
+
+    const fn usual_target() -> Duration {
+        Duration::from_millis(5)
+    }
+
+    const fn usual_interval() -> Duration {
+        Duration::from_millis(100)
+    }
+
+    fn is_default(&self) -> bool {
+        *self == Self::DropTail
+    }
+
+    fn validate(self) -> Result<(), ConfigError> {
+        let Self::Codel { target, interval } = self else { return Ok(()) };
+        time("queue_discipline.codel.interval_ms", interval)?;
+        if interval.is_zero() {
+            return Err(ConfigError::Zero { key: "queue_discipline.codel.interval_ms" });
+        }
+        if target > interval {
+            return Err(ConfigError::Target);
+        }
+        Ok(())
+    }
+}
+
+/// A token bucket. A frame passes if its bytes, with `overhead_bytes`, are in the bucket.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicerConfig {
+    /// The rate at which the bucket fills.
+    pub rate: Bitrate,
+    /// The bytes of the full bucket, and so of the longest burst.
+    pub burst_bytes: usize,
+}
+
+impl PolicerConfig {
+    fn validate(&self) -> Result<(), ConfigError> {
+        if self.rate.bits_per_second() == 0 {
+            return Err(ConfigError::Zero { key: "policer.rate" });
+        }
+        if self.burst_bytes == 0 {
+            return Err(ConfigError::Zero { key: "policer.burst_bytes" });
+        }
+        Ok(())
     }
 }
 
@@ -143,6 +221,15 @@ pub enum ConfigError {
         /// The key.
         key: &'static str,
     },
+    /// A quantity of nothing.
+    #[error("{key} is 0: it must be above 0")]
+    Zero {
+        /// The key.
+        key: &'static str,
+    },
+    /// A target that no wait within the interval reaches.
+    #[error("queue_discipline.codel.target_ms is above interval_ms: it is at most interval_ms")]
+    Target,
     /// A link that never sends anything.
     #[error(
         "rate is 0: leave it out for an unlimited link, or use loss.bernoulli.probability = 1 for a dead one"
@@ -226,6 +313,10 @@ impl LinkConfig {
         if self.overhead_bytes > MOST_OVERHEAD_BYTES {
             return Err(ConfigError::Overhead(self.overhead_bytes));
         }
+        self.queue_discipline.validate()?;
+        if let Some(policer) = &self.policer {
+            policer.validate()?;
+        }
         if let Some(reorder) = &self.reorder {
             probability("reorder.probability", reorder.probability)?;
             time("reorder.extra_delay_ms", reorder.extra_delay)?;
@@ -269,6 +360,6 @@ pub(crate) fn probability(key: &'static str, value: f64) -> Result<(), ConfigErr
     if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(ConfigError::Probability { key, value }) }
 }
 
-fn time(key: &'static str, value: Duration) -> Result<(), ConfigError> {
+pub(crate) fn time(key: &'static str, value: Duration) -> Result<(), ConfigError> {
     if value <= LONGEST { Ok(()) } else { Err(ConfigError::Time { key }) }
 }

@@ -33,7 +33,7 @@ impl Tally {
 pub struct LinkCounters {
     /// Handed to the link.
     pub offered: Tally,
-    /// Refused by the full queue; never on the air.
+    /// Dropped by the policer, the full queue or its discipline; never on the air.
     pub queue_dropped: Tally,
     /// Put on the air, lost or not; each try counts.
     pub transmitted: Tally,

@@ -49,18 +49,20 @@ impl Chances {
         }
     }
 
-    /// Decides the fate of the frame with `index`, of `bytes` bytes and `bytes_on_air` on the air.
+    /// Decides the fate of the frame with `index`, of `bytes` bytes and `bytes_on_air` on the air, whose
+    /// transmission starts at `start`.
     ///
     /// A lost frame draws no other variates. That shifts no other frame, because variates are addressed by
     /// index.
     pub(crate) fn decide(
         &mut self,
         config: &LinkConfig,
-        index: u64,
+        (index, start): (u64, Duration),
         retry_limit: u8,
         bytes: usize,
         bytes_on_air: usize,
     ) -> Fate {
+        self.loss.advance(start);
         let bits_on_air = (bytes_on_air as u64).saturating_mul(8);
         let received = (0..=retry_limit).find(|&retry| !self.loss.lose(index, retry, bits_on_air));
         let mut fate = Fate {

@@ -1,10 +1,12 @@
 //! One direction of a point-to-point path.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use crate::fate::{Chances, Fate};
+use crate::policer::Policer;
+use crate::queue::{Queue, Waiting};
 use crate::transmitter::Transmitter;
 use crate::{ConfigError, LinkConfig, LinkCounters, Tally};
 
@@ -14,12 +16,13 @@ use crate::{ConfigError, LinkConfig, LinkCounters, Tally};
 ///
 /// `queue_bytes` bounds the memory of the queue, `queue_frames` its length, and [`Link::MOST_HELD_BYTES`] the
 /// memory of the whole link. Frames beyond any of them are dropped before the air and counted as queue drops.
+/// So are the drops of the policer and of the queue's discipline.
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
     now: Duration,
-    waiting: VecDeque<Waiting>,
-    waiting_bytes: usize,
+    policer: Option<Policer>,
+    queue: Queue,
     transmitter: Transmitter,
     transmitting: Option<Transmitting>,
     /// Index of the next transmitted frame.
@@ -32,12 +35,6 @@ pub struct Link {
     delivered_below: u64,
     held: Tally,
     counters: LinkCounters,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    arrival: Duration,
-    frame: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -98,8 +95,8 @@ impl Link {
         Ok(Self {
             config: config.clone(),
             now: Duration::ZERO,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
+            policer: config.policer.clone().map(Policer::new),
+            queue: Queue::new(config),
             transmitter: Transmitter::new(config, Duration::ZERO)?,
             transmitting: None,
             next_index: 0,
@@ -118,10 +115,10 @@ impl Link {
         let bytes = frame.len();
         self.counters.offered.add(bytes);
         let held = self.held.bytes + (self.held.frames + 1) * FRAME_COST_BYTES + bytes as u64;
-        let fits = self.transmitting.is_none()
-            || bytes <= self.config.queue_bytes.saturating_sub(self.waiting_bytes)
-                && self.config.queue_frames.is_none_or(|most| self.waiting.len() < most);
-        if !fits || held > Self::MOST_HELD_BYTES {
+        let policed_bytes = bytes.saturating_add(self.config.overhead_bytes);
+        let passes = self.policer.as_mut().is_none_or(|policer| policer.passes(self.now, policed_bytes));
+        let fits = self.transmitting.is_none() || self.queue.has_room(&self.config, bytes);
+        if !passes || !fits || held > Self::MOST_HELD_BYTES {
             self.counters.queue_dropped.add(bytes);
             return;
         }
@@ -131,9 +128,8 @@ impl Link {
             // A transmission without duration frees the transmitter for the next frame at the same instant.
             self.advance(now);
         } else {
-            self.waiting_bytes += bytes;
-            self.counters.longest_queue_bytes = self.counters.longest_queue_bytes.max(self.waiting_bytes);
-            self.waiting.push_back(Waiting { arrival: self.now, frame });
+            self.queue.push(Waiting { arrival: self.now, frame });
+            self.counters.longest_queue_bytes = self.counters.longest_queue_bytes.max(self.queue.bytes());
         }
     }
 
@@ -172,7 +168,7 @@ impl Link {
 
     /// Changes the conditions from the latest `now` on. The frame on the air and frames in flight keep the
     /// old conditions. Waiting frames get the new ones, and are not dropped by a shorter queue. An unchanged
-    /// loss model keeps its state. An invalid configuration changes nothing.
+    /// loss model, discipline or policer keeps its state. An invalid configuration changes nothing.
     pub fn set_config(&mut self, config: &LinkConfig) -> Result<(), ConfigError> {
         config.validate()?;
         let capacity = |config: &LinkConfig| (config.rate, config.trace.clone(), config.radio.clone());
@@ -181,6 +177,12 @@ impl Link {
             self.transmitter = Transmitter::new(config, free)?;
         }
         self.chances.set_config(config);
+        if config.queue_discipline != self.config.queue_discipline {
+            self.queue.set_config(config);
+        }
+        if config.policer.as_ref() != self.policer.as_ref().map(Policer::config) {
+            self.policer = config.policer.clone().map(Policer::new);
+        }
         self.config = config.clone();
         Ok(())
     }
@@ -202,7 +204,7 @@ impl Link {
 
     /// Bytes that wait for the transmitter.
     pub fn waiting_bytes(&self) -> usize {
-        self.waiting_bytes
+        self.queue.bytes()
     }
 
     /// Processes all events up to `now`, each at its own time.
@@ -213,8 +215,11 @@ impl Link {
         {
             let finish = transmitted.finish;
             self.fly(transmitted);
-            if let Some(next) = self.waiting.pop_front() {
-                self.waiting_bytes -= next.frame.len();
+            let dropped = |bytes| {
+                self.counters.queue_dropped.add(bytes);
+                self.held.remove(bytes);
+            };
+            if let Some(next) = self.queue.pop(finish, dropped) {
                 self.transmit(next.arrival, finish, next.frame);
             }
         }
@@ -228,7 +233,7 @@ impl Link {
             self.transmitter.bytes_on_air(frame.len().saturating_add(self.config.overhead_bytes));
         let fate = self.chances.decide(
             &self.config,
-            index,
+            (index, start),
             self.transmitter.retry_limit(),
             frame.len(),
             bytes_on_air,

@@ -7,6 +7,7 @@
 //! | Gilbert-Elliott(e_g, e_b, p, r), on bits | if any bit is in error, the chain moving on before each bit | 1 − π Cⁿ 1, C = P diag(1 − e) |
 //! | bit errors(e) | if any bit is in error | 1 − (1 − e)ⁿ |
 //! | trace | if the recording says so | the recording's |
+//! | timed Gilbert(g, b) | if the chain is in its bad state at that time | b / (g + b), in bursts of b |
 //!
 //! Simple-Gilbert: G. Haßlinger and O. Hohlfeld, "The Gilbert–Elliott model for packet loss in real time
 //! services on the Internet", MMB 2008. Gilbert-Elliott on bits: J.-P. Ebert and A. Willig, "A
@@ -15,12 +16,18 @@
 //! joint distribution.
 //!
 //! A chain starts in its stationary distribution, so the first transmissions are like all others. It advances
-//! only with transmissions, so a bad state does not pass in idle time.
+//! only with transmissions, so a bad state does not pass in idle time. The chain of timed Gilbert advances
+//! only with time: its states have exponentially distributed durations (E. N. Gilbert, "Capacity of a
+//! burst-noise channel", Bell System Technical Journal, 1960, in continuous time). Its bad states are at the
+//! same times whatever is sent.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ConfigError;
-use crate::config::probability;
+use crate::config::{probability, time};
+use crate::milliseconds;
 use crate::receptions::Receptions;
 use crate::variates::{Purpose, Variates};
 
@@ -66,6 +73,16 @@ pub enum LossConfig {
         /// `1` for received, `0` for lost.
         receptions: Receptions,
     },
+    /// Two states that alternate in time, with exponentially distributed durations. Nothing is lost in the
+    /// good one, everything in the bad.
+    TimedGilbert {
+        /// Mean duration of the good state; `good_ms` in files, above 0 and at most a day.
+        #[serde(rename = "good_ms", with = "milliseconds")]
+        good: Duration,
+        /// Mean duration of the bad state; `bad_ms` in files, above 0 and at most a day.
+        #[serde(rename = "bad_ms", with = "milliseconds")]
+        bad: Duration,
+    },
 }
 
 /// The losses of one radio path, in the order of its transmissions.
@@ -74,6 +91,9 @@ pub struct LossProcess {
     config: LossConfig,
     /// The current state of a two-state model.
     bad: bool,
+    /// The end of the current state of a timed model, and its number.
+    until: Duration,
+    period: u64,
     /// Number of transmissions decided by a recording.
     transmissions: u64,
     /// The two matrix powers of Gilbert-Elliott, for one length.
@@ -98,6 +118,8 @@ struct Powers {
 
 /// Number of tries of one frame with variates of their own.
 const TRIES: u64 = 16;
+/// A timed model that moves over more mean cycles at once draws its state anew, as if for the first time.
+const MOST_CYCLES: u32 = 100_000;
 
 impl LossProcess {
     /// The losses of `config` under `seed`; equal arguments give equal losses.
@@ -107,18 +129,52 @@ impl LossProcess {
             | LossConfig::GilbertElliott { good_to_bad, bad_to_good, .. } => {
                 Variates::new(seed, Purpose::Beginning).at(0) < stationary_bad(good_to_bad, bad_to_good)
             }
+            LossConfig::TimedGilbert { good, bad } => {
+                Variates::new(seed, Purpose::Beginning).at(0) < share_of(bad, good)
+            }
             _ => false,
         };
-        Self {
+        let mut process = Self {
             config: config.clone(),
             bad,
+            until: Duration::ZERO,
+            period: 0,
             transmissions: 0,
             powers: None,
             first: Variates::new(seed, Purpose::Loss),
             retry: Variates::new(seed, Purpose::Retry),
             state: Variates::new(seed, Purpose::State),
             retry_state: Variates::new(seed, Purpose::RetryState),
+        };
+        process.begin_period(Duration::ZERO);
+        process
+    }
+
+    /// Moves a timed model on to `now`, since the origin of time; others are not affected. Time never goes
+    /// back: an earlier `now` changes nothing.
+    pub fn advance(&mut self, now: Duration) {
+        let LossConfig::TimedGilbert { good, bad } = self.config else { return };
+        let far = good.saturating_add(bad).saturating_mul(MOST_CYCLES);
+        if now.saturating_sub(self.until) > far {
+            // What was so long ago tells nothing about now.
+            self.bad = self.state.at(self.period) < share_of(bad, good);
+            self.period += 1;
+            self.begin_period(now);
         }
+        while self.until <= now {
+            self.bad = !self.bad;
+            self.begin_period(self.until);
+        }
+    }
+
+    /// Draws the duration of a timed model's state that begins at `time`.
+    fn begin_period(&mut self, time: Duration) {
+        let LossConfig::TimedGilbert { good, bad } = self.config else { return };
+        let mean = if self.bad { bad } else { good };
+        // At least a nanosecond, so that time goes on.
+        let duration = mean.mul_f64(-(-self.state.at(self.period)).ln_1p()).max(Duration::from_nanos(1));
+        self.until = time.saturating_add(duration);
+        self.period += 1;
     }
 
     /// The loss model.
@@ -128,7 +184,7 @@ impl LossProcess {
 
     /// Whether the next transmission is lost: try `retry` (from 0) of the frame with `index`, of `bits` bits
     /// on the air. The result depends on the seed, the index, the retry, for some models the length, and the
-    /// state after earlier transmissions.
+    /// state after earlier transmissions. A timed model is in the state of the last [`LossProcess::advance`].
     pub fn lose(&mut self, index: u64, retry: u8, bits: u64) -> bool {
         match self.config {
             LossConfig::None => false,
@@ -146,6 +202,7 @@ impl LossProcess {
                 self.transmissions += 1;
                 !received
             }
+            LossConfig::TimedGilbert { .. } => self.bad,
         }
     }
 
@@ -218,6 +275,11 @@ fn stationary_bad(good_to_bad: f64, bad_to_good: f64) -> f64 {
     if good_to_bad == 0.0 { 0.0 } else { good_to_bad / (good_to_bad + bad_to_good) }
 }
 
+/// The share of one mean duration in the sum of both, which is above 0.
+fn share_of(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / (one.as_secs_f64() + other.as_secs_f64())
+}
+
 /// 1 − (1 − rate)^bits, computed accurately for small rates.
 fn any_error(rate: f64, bits: u64) -> f64 {
     -(bits as f64 * (-rate).ln_1p()).exp_m1()
@@ -240,6 +302,16 @@ impl LossConfig {
                 probability("loss.gilbert_elliott.good_to_bad", good_to_bad)?;
                 probability("loss.gilbert_elliott.bad_to_good", bad_to_good)
             }
+            Self::TimedGilbert { good, bad } => {
+                for (key, mean) in [("loss.timed_gilbert.good_ms", good), ("loss.timed_gilbert.bad_ms", bad)]
+                {
+                    time(key, mean)?;
+                    if mean.is_zero() {
+                        return Err(ConfigError::Zero { key });
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -257,6 +329,7 @@ impl LossConfig {
             }
             Self::BitErrors { rate } => any_error(rate, bits),
             Self::Trace { ref receptions } => 1.0 - receptions.delivery(),
+            Self::TimedGilbert { good, bad } => share_of(bad, good),
         }
     }
 }

@@ -114,6 +114,27 @@ pub fn list(
     Ok(Wanted::by(figures, &setting, only)?.names())
 }
 
+/// The scenarios of what [`run`] would run, with as many seeds as it begins with. The files that they name
+/// are in folders that are gone when this returns.
+///
+/// # Errors
+///
+/// When no run's name is meant.
+pub fn scenarios(
+    figures: &[Figure],
+    plan: Plan,
+    only: &[String],
+    contents: &Contents,
+    driver: Driver,
+) -> Result<Vec<lab::Scenario>> {
+    let testbed = Testbed::new(contents)?;
+    let setting = Setting { plan, testbed: &testbed, contents, driver };
+    let wanted = Wanted::by(figures, &setting, only)?;
+    let cells = wanted.cells.values();
+    let cells = cells.map(|(cell, seeds)| testbed.scenario(cell, 1..=u64::from(*seeds)));
+    Ok(wanted.scenarios.iter().cloned().chain(cells).collect())
+}
+
 /// Runs the needs of the figures and returns their rows, in the figures' order. With words in `only`, it runs
 /// just those with one of them in their names, and returns their rows.
 ///

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::disallowed_methods)] // Experiments are drivers: they may read clocks and wait.
 
+pub mod budget;
 pub mod byte_caching;
 pub mod cell;
 pub mod claim;
@@ -46,6 +47,7 @@ pub mod testbed;
 pub mod together;
 pub mod trace;
 pub mod wanted;
+mod whole_file;
 pub mod xbc;
 
 /// All experiments, in the order of a report on everything.

@@ -2,12 +2,18 @@
 //!
 //! The link has a rate and a queue of packets, then delay and independent losses in both directions: a lost
 //! packet has cost the link its time ([`place`]). Other programs were measured on such a link. Their values
-//! stand beside ours in a column of their own ([`recorded`]).
+//! stand beside ours in a column of their own ([`recorded`]). Further cells have other losses and queues.
 
+mod cellular;
 mod downloads;
+mod fairness;
+mod harder;
 mod must_show;
+mod overheard;
 mod place;
+mod presets;
 pub mod recorded;
+mod told;
 mod voice;
 mod way;
 
@@ -25,4 +31,13 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 2] = [downloads::FIGURE, voice::FIGURE];
+const FIGURES: [Figure; 8] = [
+    downloads::FIGURE,
+    harder::FIGURE,
+    told::FIGURE,
+    voice::FIGURE,
+    presets::FIGURE,
+    cellular::FIGURE,
+    fairness::FIGURE,
+    overheard::FIGURE,
+];

@@ -22,8 +22,9 @@ pub const AIR: &str = "air";
 /// The place that serves when there is a long wire between it and the gateway.
 pub const SERVER: &str = "server";
 
-/// The table of nodes without forward error correction: the papers' mechanisms are measured beside ARQ alone.
-pub(crate) const WITHOUT_REPAIRS: &str = "[link]\nfec = \"off\"\n";
+/// The table of nodes without forward error correction and without control of the queue: the papers'
+/// mechanisms are measured beside ARQ alone.
+pub const WITHOUT_REPAIRS: &str = "[link]\nfec = \"off\"\ncontrol = \"off\"\n";
 
 /// What carries packets over the air.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,24 +82,129 @@ impl Carrier {
     }
 }
 
+/// Keys of a gateway and a station.
+pub struct Keys {
+    private: [PrivateKey; 2],
+    network: NetworkKey,
+}
+
+/// Where the nodes of a tunnel are, and what the station reaches through it.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends<'a> {
+    /// The gateway's place.
+    pub gateway: &'a str,
+    /// The station's place.
+    pub station: &'a str,
+    /// Address and port of the gateway's node.
+    pub endpoint: &'a str,
+    /// Networks beyond the gateway.
+    pub beyond: &'a [String],
+}
+
+impl Keys {
+    /// Keys from a seed: they are of no secret network, and the same run must use the same keys.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let rng = &mut ChaCha12Rng::seed_from_u64(seed);
+        let private = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
+        Keys { private, network: NetworkKey::generate(rng) }
+    }
+
+    /// The files that nodes read, by their names.
+    #[must_use]
+    pub fn files(&self) -> [(&'static str, String); 3] {
+        let [gateway, station] = &self.private;
+        let network = self.network.to_string();
+        [(GATEWAY, gateway.to_string()), (STATION, station.to_string()), ("network", network)]
+    }
+
+    /// The nodes, with the key files in `folder`: none for the bare link. They are without repairs.
+    #[must_use]
+    pub fn daemons(&self, folder: &str, carrier: &Carrier, ends: &Ends<'_>) -> Vec<Daemon> {
+        let Carrier::Tunnel { policy, settings } = carrier else { return Vec::new() };
+        let reduce = format!("policy = \"{policy}\"\n{settings}");
+        let node = |role, place, own: u8, other: u8| {
+            let is_station = role == Role::Station;
+            let beyond = if is_station { ends.beyond } else { &[] };
+            let beyond: String = beyond.iter().map(|network| format!("\"{network}\", ")).collect();
+            self.node(
+                folder,
+                &Node {
+                    role,
+                    place,
+                    tunnel: &format!(
+                        "interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]"
+                    ),
+                    endpoint: is_station.then_some(ends.endpoint),
+                    allowed_ips: &format!("{beyond}\"10.80.0.{other}/32\", \"fd80::{other}/128\""),
+                    reduce: &reduce,
+                    program: carrier.program(),
+                },
+            )
+        };
+        vec![node(Role::Gateway, ends.gateway, 1, 2), node(Role::Station, ends.station, 2, 1)]
+    }
+
+    /// One of the two nodes as a daemon, which is called after its place and role.
+    fn node(&self, folder: &str, node: &Node<'_>) -> Daemon {
+        let [gateway, station] = &self.private;
+        let (name, other, key) = match node.role {
+            Role::Gateway => (GATEWAY, STATION, station),
+            Role::Station => (STATION, GATEWAY, gateway),
+        };
+        let public = key.public();
+        let endpoint =
+            node.endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
+        let Node { tunnel, allowed_ips, reduce, place, .. } = node;
+        Daemon {
+            name: if *place == name { name.to_owned() } else { format!("{place}-{name}") },
+            place: (*place).to_owned(),
+            command: node.program.runs("{config}"),
+            config: format!(
+                "{WITHOUT_REPAIRS}[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
+                 network_key_file = \"{folder}/network\"\nstatus_socket = \"{{socket}}\"\n\
+                 [tunnel]\n{tunnel}\n\
+                 [[peer]]\nname = \"{other}\"\npublic_key = \"{public}\"\n{endpoint}\
+                 allowed_ips = [{allowed_ips}]\n[reduce]\n{reduce}\n"
+            ),
+            ready: Ready::Path("{socket}".to_owned()),
+            status: ["{overheard}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
+            later: false,
+        }
+    }
+}
+
+/// Nodes with forward error correction, as by default.
+#[must_use]
+pub fn with_repairs(mut daemons: Vec<Daemon>) -> Vec<Daemon> {
+    for daemon in &mut daemons {
+        daemon.config = daemon.config.replacen(WITHOUT_REPAIRS, "", 1);
+    }
+    daemons
+}
+
 /// Keys for a gateway and a station, in files that live as long as this.
 pub struct Pair {
     folder: TempDir,
-    keys: [PrivateKey; 2],
+    keys: Keys,
 }
 
 impl Pair {
-    /// Keys from a seed: they are of no secret network, and the same run must use the same keys.
+    /// Keys from a seed.
     pub fn new(seed: u64) -> anyhow::Result<Self> {
-        let rng = &mut ChaCha12Rng::seed_from_u64(seed);
-        let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
+        let keys = Keys::new(seed);
         let folder =
             tempfile::Builder::new().prefix("overheard-keys-").tempdir().context("make a folder for keys")?;
-        for (name, key) in [GATEWAY, STATION].into_iter().zip(&keys) {
-            write(folder.path(), name, &key.to_string())?;
+        for (name, key) in keys.files() {
+            write(folder.path(), name, &key)?;
         }
-        write(folder.path(), "network", &NetworkKey::generate(rng).to_string())?;
         Ok(Pair { folder, keys })
+    }
+
+    /// The folder of the key files, which configurations name.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Both places and the air between them, `down` to the station and `up` to the gateway.
@@ -148,68 +254,25 @@ impl Pair {
     /// The nodes with forward error correction, as by default.
     #[must_use]
     pub fn daemons_with_repairs(&self, carrier: &Carrier) -> Vec<Daemon> {
-        let mut daemons = self.daemons(carrier);
-        for daemon in &mut daemons {
-            daemon.config = daemon.config.replacen(WITHOUT_REPAIRS, "", 1);
-        }
-        daemons
+        with_repairs(self.daemons(carrier))
     }
 
-    /// The nodes: none for the bare link.
+    /// The nodes: none for the bare link. The station reaches the far server, also where there is none.
     #[must_use]
     pub fn daemons(&self, carrier: &Carrier) -> Vec<Daemon> {
-        let Carrier::Tunnel { policy, settings } = carrier else { return Vec::new() };
-        let reduce = format!("policy = \"{policy}\"\n{settings}");
-        let node = |role, place: &str, own: u8, other: u8, endpoint| {
-            let beyond = if role == Role::Station {
-                format!("\"{}/32\", ", Self::far_server())
-            } else {
-                String::new()
-            };
-            self.node(&Node {
-                role,
-                place,
-                tunnel: &format!(
-                    "interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\", \"fd80::{own}/64\"]"
-                ),
-                endpoint,
-                allowed_ips: &format!("{beyond}\"10.80.0.{other}/32\", \"fd80::{other}/128\""),
-                reduce: &reduce,
-                program: carrier.program(),
-            })
+        let ends = Ends {
+            gateway: GATEWAY,
+            station: STATION,
+            endpoint: "10.77.0.1:4780",
+            beyond: &[format!("{}/32", Self::far_server())],
         };
-        vec![
-            node(Role::Gateway, GATEWAY, 1, 2, None),
-            node(Role::Station, STATION, 2, 1, Some("10.77.0.1:4780")),
-        ]
+        self.keys.daemons(&self.folder.path().to_string_lossy(), carrier, &ends)
     }
 
     /// One of the two nodes as a daemon, which is called after its place and role.
     #[must_use]
     pub fn node(&self, node: &Node<'_>) -> Daemon {
-        let (name, other, key) = match node.role {
-            Role::Gateway => (GATEWAY, STATION, &self.keys[1]),
-            Role::Station => (STATION, GATEWAY, &self.keys[0]),
-        };
-        let (folder, public) = (self.folder.path().display(), key.public());
-        let endpoint =
-            node.endpoint.map(|endpoint| format!("endpoint = \"{endpoint}\"\n")).unwrap_or_default();
-        let Node { tunnel, allowed_ips, reduce, place, .. } = node;
-        Daemon {
-            name: if *place == name { name.to_owned() } else { format!("{place}-{name}") },
-            place: (*place).to_owned(),
-            command: node.program.runs("{config}"),
-            config: format!(
-                "{WITHOUT_REPAIRS}[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
-                 network_key_file = \"{folder}/network\"\nstatus_socket = \"{{socket}}\"\n\
-                 [tunnel]\n{tunnel}\n\
-                 [[peer]]\nname = \"{other}\"\npublic_key = \"{public}\"\n{endpoint}\
-                 allowed_ips = [{allowed_ips}]\n[reduce]\n{reduce}\n"
-            ),
-            ready: Ready::Path("{socket}".to_owned()),
-            status: ["{overheard}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
-            later: false,
-        }
+        self.keys.node(&self.folder.path().to_string_lossy(), node)
     }
 }
 

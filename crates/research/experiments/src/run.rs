@@ -12,6 +12,7 @@ use lab::virtual_time::Kernel;
 use lab::{Outcome, Programs, Scenario, Virtual};
 
 use crate::row::Driver;
+use crate::whole_file;
 
 /// The usual number of parallel runs on this machine's kernel. A link of 1 MByte/s leaves a processor mostly
 /// idle.
@@ -73,11 +74,8 @@ impl Kept {
     /// What cannot be kept is run again another time.
     fn keep(&self, driver: Driver, outcome: &Outcome) {
         let path = self.path(driver, &outcome.scenario, outcome.seed);
-        let half = path.with_extension("half");
         let written = serde_json::to_vec(outcome).map_err(std::io::Error::from);
-        let written =
-            written.and_then(|bytes| fs::write(&half, bytes)).and_then(|()| fs::rename(&half, &path));
-        if let Err(error) = written {
+        if let Err(error) = written.and_then(|bytes| whole_file::write(&path, bytes)) {
             tracing::warn!("cannot keep {}: {error}", path.display());
         }
     }

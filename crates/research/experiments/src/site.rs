@@ -10,16 +10,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use indicatif::ProgressBar;
+use lab::processor_seconds_with_children;
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Cost;
 use crate::claim::{Asked, Claim};
 use crate::contents::Contents;
 use crate::experiment::{self, Experiment};
+use crate::figure::Figure;
 use crate::kept_claims::Judged;
 use crate::plan::{Extent, Plan, Traced};
 use crate::report::{Heading, Ran};
 use crate::row::{Driver, Row};
 use crate::run::{Kept, Runner};
+use crate::whole_file;
 
 /// The folder.
 #[derive(Debug)]
@@ -44,6 +48,9 @@ struct State {
 struct Pass {
     ran: Ran,
     rows: Vec<Row>,
+    /// What a figure took; `None` for several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
 }
 
 /// An experiment, as far as it could be run.
@@ -110,8 +117,11 @@ impl Site {
         // Others keep every run; in process it is figures that are kept, which share little.
         let figures = experiment.figures;
         let at_a_time = if driver == Driver::Sim { 1 } else { figures.len() };
-        let mut all =
-            Pass { ran: Ran { driver, kernel: runner.kernel(), took_seconds: 0.0 }, rows: Vec::new() };
+        let mut all = Pass {
+            ran: Ran { driver, kernel: runner.kernel(), took_seconds: 0.0 },
+            rows: Vec::new(),
+            cost: None,
+        };
         for figures in figures.chunks(at_a_time) {
             let name =
                 if let [figure] = figures { format!("{driver}-{}", figure.id) } else { driver.to_string() };
@@ -125,7 +135,7 @@ impl Site {
                     let started = std::time::Instant::now();
                     let rows = experiment::run(figures, plan, &[], contents, &runner, progress)?;
                     let took_seconds = started.elapsed().as_secs_f64();
-                    let pass = Pass { ran: Ran { took_seconds, ..all.ran.clone() }, rows };
+                    let pass = Pass { ran: Ran { took_seconds, ..all.ran.clone() }, rows, cost: None };
                     write(&path, &serde_json::to_vec(&pass)?)?;
                     pass
                 }
@@ -135,6 +145,54 @@ impl Site {
         }
         part.add(all, experiment.asked(plan, driver, &[], &[]));
         Ok(())
+    }
+
+    /// Runs one figure in one extent, and adds its rows. Rows and finished runs that are kept do not run
+    /// again. Gives what it took, now or when its rows were kept; of a figure that was interrupted, since
+    /// then.
+    ///
+    /// # Errors
+    ///
+    /// When something could not be run to its end, or written.
+    pub fn run_figure(
+        &self,
+        part: &mut Part,
+        (figure, extent): (&Figure, Extent),
+        runner: &Runner,
+        contents: &Contents,
+        progress: &ProgressBar,
+    ) -> Result<Cost> {
+        let (experiment, driver) = (part.experiment, runner.driver);
+        let plan = Plan { extent, seeds: self.state.seeds, trace: Traced::default() };
+        let name = format!("rows-{driver}-{}-{extent:?}.json", figure.id).to_lowercase();
+        let path = self.kept(experiment.id).join(name);
+        let runner = Runner { kept: Some(Kept::in_folder(self.kept(experiment.id))?), ..runner.clone() };
+        let kept = fs::read(&path).ok().and_then(|written| serde_json::from_slice::<Pass>(&written).ok());
+        let pass = match kept {
+            Some(pass) => pass,
+            None => {
+                let started = std::time::Instant::now();
+                let (runs_before, before) = (runner.ended(), processor_seconds_with_children()?);
+                let figures = std::slice::from_ref(figure);
+                let rows = experiment::run(figures, plan, &[], contents, &runner, progress)?;
+                let took_seconds = started.elapsed().as_secs_f64();
+                let core_seconds = processor_seconds_with_children()? - before;
+                let cost = Some(Cost { runs: runner.ended() - runs_before, core_seconds });
+                let pass = Pass { ran: Ran { driver, kernel: runner.kernel(), took_seconds }, rows, cost };
+                write(&path, &serde_json::to_vec(&pass)?)?;
+                pass
+            }
+        };
+        let (took_seconds, cost) = (pass.ran.took_seconds, pass.cost.unwrap_or_default());
+        match part.ran.iter_mut().find(|ran| ran.driver == driver) {
+            Some(ran) => {
+                ran.took_seconds += took_seconds;
+                part.rows.extend(pass.rows);
+            }
+            None => part.add(pass, Asked::Part),
+        }
+        part.claims = experiment.judge(&part.rows, Asked::Part);
+        Ok(cost)
     }
 
     /// Writes the page of an experiment, and its rows as JSON and CSV.
@@ -218,12 +276,8 @@ impl std::fmt::Display for State {
     }
 }
 
-/// Writes a file whole or not at all.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let half = path.with_extension("half");
-    fs::write(&half, bytes)
-        .and_then(|()| fs::rename(&half, path))
-        .with_context(|| format!("cannot write {}", path.display()))
+    whole_file::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]
@@ -235,7 +289,7 @@ mod tests {
         let row = Row::new("10", "file 1: acked", 5.0, "ratio");
         let offline = Row::new("table-1", "ebook", 10.0, "%").exactly(0.3);
         let ran = Ran { driver, kernel: "a kernel".to_owned(), took_seconds: 1.0 };
-        Pass { ran, rows: vec![Row { driver, value: Some(value), ..row }, offline] }
+        Pass { ran, rows: vec![Row { driver, value: Some(value), ..row }, offline], cost: None }
     }
 
     #[test]

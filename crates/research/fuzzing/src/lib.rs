@@ -53,6 +53,7 @@ pub mod peer_frames;
 pub mod receipt;
 pub mod recorded_paths;
 pub mod reduction;
+pub mod repair;
 pub mod request;
 pub mod restore;
 mod road;
@@ -160,6 +161,7 @@ targets! {
     receipt: 150_000,
     recorded_paths: 150_000,
     reduction: 4_000,
+    repair: 20_000,
     request: 200_000,
     restore: 20_000,
     slots_shim: 200_000,

@@ -53,10 +53,20 @@ pub fn seeds() -> Vec<Seed> {
         queue_frames = 3
         loss.gilbert_elliott = { good_error_rate = 1e-6, bad_error_rate = 1e-3, good_to_bad = 1e-5, bad_to_good = 1e-3 }
     ";
+    let queues = "
+        rate = \"2Mbit/s\"
+        queue_discipline.codel = { target_ms = 0.5, interval_ms = 2 }
+        policer = { rate = \"4Mbit/s\", burst_bytes = 9000 }
+        loss.timed_gilbert = { good_ms = 20, bad_ms = 2.5 }
+    ";
     presets::all()
         .iter()
         .map(|preset| (preset.name, text(&preset.down)))
-        .chain([("other-keys", others.to_owned()), ("bit-errors", bits.to_owned())])
+        .chain([
+            ("other-keys", others.to_owned()),
+            ("bit-errors", bits.to_owned()),
+            ("queues", queues.to_owned()),
+        ])
         .map(|(name, text)| Seed::of(name, |out| out.extend_from_slice(text.as_bytes())))
         .collect()
 }

@@ -80,6 +80,7 @@ impl Pair {
             endpoint,
             allowed_ips: vec![IpAddr::V4(inside).into()],
             keepalive: None,
+            bits_a_second: None,
         };
         let of_station = vec![peer("gateway", &gateway, GATEWAY_INSIDE, Some(ADDRESSES[GATEWAY]))];
         let mut of_gateway = vec![peer("station", &station, STATION_INSIDE, None)];
@@ -131,6 +132,7 @@ impl Pair {
                 endpoint,
                 allowed_ips: vec![IpAddr::V4(inside).into()],
                 keepalive: None,
+                bits_a_second: None,
             };
             let peers = vec![
                 peer("gateway", keys[1 - own].public(), endpoint, inside),

@@ -7,11 +7,13 @@ pub use mistake::Mistake;
 use std::collections::HashSet;
 
 use crate::error::LabError;
-use crate::scenario::{Action, Scenario, Start};
+use crate::scenario::{Action, Ready, Scenario, Start};
 use crate::topology::{Medium, Topology};
 
 /// The receiver remembers each datagram of a stream.
 const MOST_DATAGRAMS: u64 = 100_000_000;
+/// Seeds of the air are multiples of a run's seed, and must not wrap: two seeds would be one.
+pub(crate) const SEEDS: u64 = 1 << 54;
 /// The longest time in seconds; longer ones are typing errors.
 const LONGEST_SECONDS: f64 = 1e7;
 
@@ -22,7 +24,8 @@ impl Scenario {
     ///
     /// [`LabError::Check`] with the first mistake.
     pub fn check(&self) -> Result<(), LabError> {
-        check_topology(&self.topology)
+        check_seeds(&self.seeds)
+            .and_then(|()| check_topology(&self.topology))
             .and_then(|()| check_programs(self))
             .and_then(|()| check_traffic(self))
             .and_then(|()| check_events(self))
@@ -33,6 +36,14 @@ impl Scenario {
 /// `Err` with the mistake unless the condition holds.
 fn demand(holds: bool, mistake: impl FnOnce() -> Mistake) -> Result<(), Mistake> {
     if holds { Ok(()) } else { Err(mistake()) }
+}
+
+fn check_seeds(seeds: &[u64]) -> Result<(), Mistake> {
+    let mut seen = HashSet::new();
+    seeds.iter().try_for_each(|&seed| {
+        demand(seed < SEEDS, || Mistake::LargeSeed(seed))?;
+        demand(seen.insert(seed), || Mistake::SeedTwice(seed))
+    })
 }
 
 fn check_topology(topology: &Topology) -> Result<(), Mistake> {
@@ -108,6 +119,9 @@ fn check_programs(scenario: &Scenario) -> Result<(), Mistake> {
         demand(plain(name), || Mistake::DaemonName(name.clone()))?;
         demand(names.insert(name), || Mistake::DaemonTwice(name.clone()))?;
         demand(!daemon.command.is_empty(), || Mistake::NoCommand(name.clone()))?;
+        if let Ready::Succeeds { command, .. } = &daemon.ready {
+            demand(!command.is_empty(), || Mistake::NoReadiness(name.clone()))?;
+        }
         check_place(&scenario.topology, &daemon.place)?;
     }
     scenario.servers.iter().try_for_each(|place| check_place(&scenario.topology, place))
@@ -223,7 +237,9 @@ mod tests {
             let error = shared.check().unwrap_err().to_string();
             assert!(error.contains(named), "`{error}` does not say `{named}`");
         }
-        let mistakes: [(Change, &str); 12] = [
+        let mistakes: [(Change, &str); 14] = [
+            (|it| it.seeds = vec![1, 2, 1], "seed 1 is given twice"),
+            (|it| it.seeds = vec![1 << 54], "the largest is 2^54 - 1"),
             (|it| it.topology.places[0].name = "gate/way".to_owned(), "not 1 to 32 letters"),
             (|it| it.topology.places[1].name = "gateway".to_owned(), "two places are called `gateway`"),
             (|it| it.topology.links[0].name = "a link of too long a name".to_owned(), "not 1 to 15 letters"),

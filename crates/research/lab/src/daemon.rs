@@ -77,14 +77,16 @@ impl Running {
         let mut command = placeholders.command(&daemon.command, name);
         command.stdout(output.try_clone().doing(|| format!("share {}", log.display()))?).stderr(output);
         let mut running = Self { program: Program::start(place, command, &daemon.command[0])?, log };
-        let deadline = Instant::now() + Duration::from_secs(Ready::WITHIN_SECONDS);
+        let deadline = Instant::now() + Duration::from_secs(daemon.ready.within_seconds());
         let mut wait = Duration::ZERO;
         while !is_ready(&daemon.ready, place, placeholders, &daemon.name)? {
             if running.program.wait_until(Instant::now() + wait)?.is_some() {
                 return Err(running.complain(daemon, "ended before it was ready"));
             }
             if Instant::now() >= deadline {
-                return Err(running.complain(daemon, "did not become ready in ten seconds"));
+                let within_seconds = daemon.ready.within_seconds();
+                let detail = format!("did not become ready in {within_seconds} seconds");
+                return Err(running.complain(daemon, &detail));
             }
             wait = INTERVAL;
         }
@@ -138,6 +140,11 @@ fn is_ready(
         Ready::Path(path) => Ok(Path::new(&placeholders.fill(path, Some(daemon))).exists()),
         Ready::Interface(name) => place.enter(|| is_up(name)),
         Ready::Listening(port) => place.enter(|| is_listening(*port)),
+        Ready::Succeeds { command, .. } => match run_command(command, Some(daemon), place, placeholders) {
+            Ok(_) => Ok(true),
+            Err(LabError::Command { .. }) => Ok(false),
+            Err(error) => Err(error),
+        },
     }
 }
 

@@ -11,9 +11,13 @@ pub enum LabError {
     NeedsRoot,
     /// No kernel with virtual time was found.
     #[error(
-        "no virtual-time kernel found: build it with `make lab-kernel`, or name one in OVERHEARD_LAB_KERNEL"
+        "no virtual-time kernel found: `overheard-lab kernel --from WHEEL` installs one, `overheard-lab kernel --make` builds \
+         one, and OVERHEARD_LAB_KERNEL names one"
     )]
     KernelAbsent,
+    /// There is no folder for kernels.
+    #[error("there is no folder for kernels: set HOME or XDG_CACHE_HOME")]
+    NoCache,
     /// A program that the lab runs is not installed.
     #[error("the program `{program}` is not installed: `apt-get install {package}`")]
     ProgramAbsent {

@@ -116,6 +116,18 @@ impl Ground {
     }
 }
 
+/// What seeds the air of one direction of a link. A run's seed is below 2^54, so that it never wraps.
+fn link_seed(seed: u64, number: u8, direction: Direction) -> u64 {
+    seed * 512 + u64::from(number) * 2 + direction as u64
+}
+
+/// What seeds a channel: no link of the same run has it. Seed 0 takes the channels of a seed that no run has,
+/// because its own are those of its links.
+fn channel_seed(seed: u64, number: u8) -> u64 {
+    let seed = if seed == 0 { u64::MAX / 256 } else { seed };
+    seed * 256 + u64::from(number)
+}
+
 /// Makes the veth pairs, each end in its place, with its own address.
 fn lay_cables(topology: &Topology, places: &[(String, Namespace)]) -> Result<(), LabError> {
     let mut lines = String::new();
@@ -149,10 +161,11 @@ fn raise_air(
             open_tap(scenario, places, place, &link.name, mac_of(number, end), link.mtu_bytes)
         };
         let seeded = |config, direction: Direction| {
-            let stream = seed.wrapping_mul(512).wrapping_add(u64::from(number) * 2 + direction as u64);
-            air::Link::new(&for_packets(config), stream).map_err(|error| LabError::Scenario {
-                name: scenario.name.clone(),
-                detail: format!("the link `{}`: {error}", link.name),
+            air::Link::new(&for_packets(config), link_seed(seed, number, direction)).map_err(|error| {
+                LabError::Scenario {
+                    name: scenario.name.clone(),
+                    detail: format!("the link `{}`: {error}", link.name),
+                }
             })
         };
         let air = AirLink {
@@ -173,7 +186,7 @@ fn raise_channels(
 ) -> Result<Vec<AirChannel>, LabError> {
     let mut channels = Vec::new();
     for (number, channel) in (0_u8..).zip(&scenario.topology.channels) {
-        let medium = air::Medium::new(&channel.medium, seed.wrapping_mul(256).wrapping_add(number.into()));
+        let medium = air::Medium::new(&channel.medium, channel_seed(seed, number));
         let medium = medium.map_err(|error| LabError::Scenario {
             name: scenario.name.clone(),
             detail: format!("the channel `{}`: {error}", channel.name),
@@ -289,4 +302,34 @@ fn fall_silent(taps: &[&SyncDevice]) -> Result<(), LabError> {
 
 fn written(mac: [u8; 6]) -> String {
     mac.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::check::SEEDS;
+
+    #[test]
+    fn no_link_and_no_channel_of_a_run_share_their_randomness() {
+        for seed in [0, 1, 2, 3, 1000, SEEDS - 1] {
+            let links = (0..=u8::MAX).flat_map(|number| {
+                [Direction::Forward, Direction::Backward].map(|direction| link_seed(seed, number, direction))
+            });
+            let channels = (0..=u8::MAX).map(|number| channel_seed(seed, number));
+            let different: HashSet<u64> = links.chain(channels).collect();
+            assert_eq!(different.len(), 3 * 256, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn two_seeds_have_different_links_and_different_channels() {
+        let seeds = (0..5000).chain(SEEDS - 5000..SEEDS);
+        let last: HashSet<u64> =
+            seeds.clone().map(|seed| link_seed(seed, 255, Direction::Backward) / 512).collect();
+        assert_eq!(last.len(), 10_000);
+        let channels: HashSet<u64> = seeds.map(|seed| channel_seed(seed, 255) / 256).collect();
+        assert_eq!(channels.len(), 10_000);
+    }
 }

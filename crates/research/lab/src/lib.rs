@@ -53,7 +53,7 @@ pub use outcome::{
     ChannelOutcome, Count, Delay, DownloadOutcome, Ending, FetchOutcome, LinkCount, LinkOutcome, Outcome,
     StationCount, StreamOutcome,
 };
-pub use processor::processor_seconds;
+pub use processor::{processor_seconds, processor_seconds_with_children};
 pub use program::Program;
 pub use programs::Programs;
 pub use radio::{AirLink, Counts, Direction, Radio};

@@ -44,6 +44,16 @@ impl Outcome {
     pub fn first_seconds(&self) -> Option<f64> {
         self.downloads.first().filter(|it| it.came_whole()).map(|it| it.seconds)
     }
+
+    /// Duration of all downloads together; `None` where one did not come whole.
+    pub fn waited_seconds(&self) -> Option<f64> {
+        self.downloads.iter().map(|it| it.came_whole().then_some(it.seconds)).sum()
+    }
+
+    /// Air time of all stations of the first channel, in seconds.
+    pub fn air_seconds(&self) -> Option<f64> {
+        Some(self.channels.first()?.stations.iter().map(|station| station.air_seconds).sum())
+    }
 }
 
 /// Counts of one link.

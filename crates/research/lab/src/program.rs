@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 
 use crate::error::{Doing, LabError};
 use crate::namespace::Namespace;
@@ -79,6 +79,15 @@ impl Program {
     /// [`LabError::System`] if the program has ended.
     pub fn processor_seconds(&self) -> Result<f64, LabError> {
         processor_seconds(self.child.id())
+    }
+
+    /// Sends a signal to the program.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::System`] if the program has ended.
+    pub fn signal(&self, signal: Signal) -> Result<(), LabError> {
+        kill_process(self.group, signal).doing(|| format!("send a signal to {}", self.name))
     }
 
     /// Sends SIGTERM, and kills the program after two seconds.

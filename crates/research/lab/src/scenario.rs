@@ -117,11 +117,25 @@ pub enum Ready {
     Interface(String),
     /// When something listens on this TCP port in its place.
     Listening(u16),
+    /// When a command succeeds in its place. Each try may take ten seconds; the daemon has this many for it.
+    Succeeds {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Seconds until the daemon counts as failed.
+        within_seconds: u64,
+    },
 }
 
 impl Ready {
-    /// Timeout of a daemon's readiness.
+    /// Timeout of a daemon's readiness, unless it has one of its own.
     pub const WITHIN_SECONDS: u64 = 10;
+
+    pub(crate) fn within_seconds(&self) -> u64 {
+        match self {
+            Self::Succeeds { within_seconds, .. } => *within_seconds,
+            _ => Self::WITHIN_SECONDS,
+        }
+    }
 }
 
 /// One transfer by curl.
@@ -233,6 +247,7 @@ pub struct Event {
 /// What an event does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "a handful a scenario")]
 pub enum Action {
     /// Changes one direction of a link.
     Configure {

@@ -25,7 +25,7 @@ fn kernel() -> Finding {
     };
     Finding::new("virtual-time lab kernel", present, detail).without(
         "experiments cannot run in virtual time; `--driver sim` and `--driver lab` remain",
-        "make lab-kernel builds one",
+        "overheard-lab kernel --from WHEEL installs one, and overheard-lab kernel --make builds one",
     )
 }
 
@@ -42,6 +42,12 @@ fn programs() -> Finding {
     };
     Finding::new("programs of the lab", missing.is_empty(), detail)
         .without("the demo and the experiments with real programs cannot run", "apt install what is missing")
+}
+
+/// One sentence for each missing program, with the command that installs it.
+pub fn missing_programs() -> impl Iterator<Item = String> {
+    let missing = PROGRAMS.iter().filter(|(program, _)| find(program).is_none());
+    missing.map(|(program, package)| format!("{program} is missing: sudo apt-get install {package}"))
 }
 
 fn find(program: &str) -> Option<PathBuf> {

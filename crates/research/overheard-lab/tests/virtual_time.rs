@@ -126,6 +126,7 @@ fn daemons_events_and_a_chain_of_downloads_go_through_a_gateway() {
     let daemons = vec![
         waited_for("interface", Ready::Interface("air".to_owned())),
         waited_for("path", Ready::Path("{socket}".to_owned())),
+        waited_for("command", Ready::Succeeds { command: shell("test -e {socket}"), within_seconds: 5 }),
         daemon.clone(),
     ];
     let run = |at_seconds, place: &str, words: &[&str]| {
@@ -297,9 +298,26 @@ fn a_scenario_that_cannot_run_says_why() {
 }
 
 #[test]
+fn a_readiness_check_that_never_succeeds_ends_the_run_after_its_own_time() {
+    let Some(driver) = virtually() else { return };
+    let mut scenario = quiet("never", 0.0, &[1]);
+    scenario.daemons = vec![Daemon {
+        name: "slow".to_owned(),
+        place: "station".to_owned(),
+        command: shell("echo still busy; sleep 1000"),
+        config: String::new(),
+        ready: Ready::Succeeds { command: vec!["false".to_owned()], within_seconds: 40 },
+        status: Vec::new(),
+        later: false,
+    }];
+    let error = lab::run(&Driver::Virtual(driver), &[scenario]).unwrap_err().to_string();
+    assert!(error.contains("`slow` did not become ready in 40 seconds; it said: still busy"), "{error}");
+}
+
+#[test]
 fn without_a_kernel_one_line_says_how_to_get_one() {
     let error = Kernel::at(std::path::Path::new("/nonexistent/linux")).unwrap_err();
-    assert!(error.to_string().contains("make lab-kernel"), "{error}");
+    assert!(error.to_string().contains("overheard-lab kernel --make"), "{error}");
     assert_eq!(error.to_string().lines().count(), 1);
 }
 

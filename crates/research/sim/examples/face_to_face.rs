@@ -2,7 +2,8 @@
 //!
 //! `cargo build --release -p overheard-sim --example face_to_face`, then for instance
 //! `valgrind --tool=callgrind target/release/examples/face_to_face 50 2 acked`: 50% of the bytes repeat, 2
-//! passes.
+//! passes. A fourth argument is the number of different packets, and a fifth how many of them are sent:
+//! `scripts/router-instructions` counts the difference of two such numbers.
 
 use sim::Tunnel;
 use sim::workload::{FaceToFace, packets};
@@ -12,7 +13,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let percent: f64 = arguments.next().unwrap_or_else(|| "50".to_owned()).parse()?;
     let passes: usize = arguments.next().unwrap_or_else(|| "2".to_owned()).parse()?;
     let policy = published::policy::named(&arguments.next().unwrap_or_else(|| "acked".to_owned()))?;
-    let packets = packets(percent / 100.0, 12_000);
+    let different: usize = arguments.next().unwrap_or_else(|| "12000".to_owned()).parse()?;
+    let sent: usize = arguments.next().map_or(Ok(different), |sent| sent.parse())?;
+    let mut packets = packets(percent / 100.0, different);
+    packets.truncate(sent);
     let mut pair = FaceToFace::new(1, &Tunnel::from(policy))?;
     let mut right = 0;
     for _ in 0..passes {

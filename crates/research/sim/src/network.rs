@@ -53,6 +53,7 @@ const SPARE_BUFFERS: usize = 256;
 ///         endpoint: Some(addresses[1 - one]),
 ///         allowed_ips: vec!["10.0.0.0/24".parse().unwrap()],
 ///         keepalive: None,
+///         bits_a_second: None,
 ///     };
 ///     let config = Config::new(keys[one].clone(), network_key.clone(), vec![peer]);
 ///     network.join(addresses[one], Node::new(config, [one as u8; 32], network.now()).unwrap());

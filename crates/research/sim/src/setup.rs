@@ -145,6 +145,7 @@ impl Setup {
             endpoint: None,
             allowed_ips: vec![single(inner_v4(host).into()), single(inner_v6(host).into())],
             keepalive: None,
+            bits_a_second: None,
         });
         let gateway = PeerConfig {
             name: host_name(GATEWAY),
@@ -152,6 +153,7 @@ impl Setup {
             endpoint: Some(outer(GATEWAY).into()),
             allowed_ips: vec![single(inner_v4(GATEWAY).into()), single(inner_v6(GATEWAY).into())],
             keepalive: Some(tunnel.keepalive),
+            bits_a_second: None,
         };
         let mut configs = vec![config(&keys[GATEWAY], stations.collect())];
         configs.extend(keys[1..].iter().map(|key| config(key, vec![gateway.clone()])));

@@ -35,7 +35,9 @@ pub mod path;
 pub mod ports;
 pub mod probe;
 pub mod processor;
+#[cfg(feature = "wifi")]
 pub mod radio;
+#[cfg_attr(not(feature = "wifi"), path = "rates/absent.rs")]
 pub mod rates;
 pub mod reactor;
 pub mod routes;

@@ -12,8 +12,11 @@ use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric, 
 use rtnetlink::packet_route::rule::RuleMessage;
 use rtnetlink::{Handle, IpVersion, RouteMessageBuilder};
 use rustix::io::Errno;
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{SocketFlags, SocketType, socket_with};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 
 /// A metric below that of the kernel's own routes for IPv6 addresses (256).
 const BEFORE_CONNECTED: u32 = 128;
@@ -24,6 +27,8 @@ const UDP: u8 = 17;
 pub struct Netlink {
     runtime: tokio::runtime::Runtime,
     handle: Handle,
+    /// For questions that need no list of all that the kernel knows of a device.
+    socket: OwnedFd,
 }
 
 impl Netlink {
@@ -38,37 +43,34 @@ impl Netlink {
             rtnetlink::new_connection().map_err(Error::call("open a netlink socket"))?;
         drop(entered);
         runtime.spawn(connection);
-        Ok(Netlink { runtime, handle })
+        let family = rustix::net::AddressFamily::UNIX;
+        let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+            .map_err(Error::call("open a socket"))?;
+        Ok(Netlink { runtime, handle, socket })
     }
 
     /// The index of the interface called `name`; `None` if there is none.
     pub fn interface(&self, name: &str) -> Result<Option<u32>, Error> {
-        let mut links = self.handle.link().get().match_name(name.to_owned()).execute();
-        match self.runtime.block_on(links.try_next()) {
-            Ok(link) => Ok(link.map(|link| link.header.index)),
-            Err(error) if kind(&error) == Some(Errno::NODEV) => Ok(None),
-            Err(error) => Err(refused(format!("look up interface {name}"), error)),
+        match name_to_index(&self.socket, name) {
+            Ok(index) => Ok(Some(index)),
+            Err(Errno::NODEV) => Ok(None),
+            Err(error) => {
+                Err(Error::Netlink { what: format!("look up interface {name}"), source: error.into() })
+            }
         }
     }
 
-    /// Sets the MTU of interface `index` and disables its link-local address, because router solicitations
-    /// cost air time.
-    pub fn prepare(&self, index: u32, mtu: u16) -> Result<(), Error> {
-        let mut quiet = LinkMessage::default();
-        quiet.header.index = index;
-        quiet.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![
+    /// Disables the link-local address of interface `index`, because router solicitations cost air time.
+    pub fn quieten(&self, index: u32) {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![
             AfSpecInet6::AddrGenMode(In6AddrGenMode::None),
         ])]));
-        if let Err(error) = self.runtime.block_on(self.handle.link().set(quiet).execute()) {
+        if let Err(error) = self.runtime.block_on(self.handle.link().set(message).execute()) {
             // A kernel without IPv6 has no link-local address.
             tracing::debug!("interface {index} keeps its link-local address: {error}");
         }
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        message.attributes.push(LinkAttribute::Mtu(u32::from(mtu)));
-        self.runtime
-            .block_on(self.handle.link().set(message).execute())
-            .map_err(|error| refused(format!("set the interface's MTU to {mtu}"), error))
     }
 
     /// Brings interface `index` up.
@@ -176,12 +178,18 @@ impl Netlink {
         Ok(route.as_ref().and_then(output_interface))
     }
 
-    /// All rules of a family; none if the kernel has no policy routing.
-    pub fn rules(&self, version: IpVersion) -> Result<Vec<RuleMessage>, Error> {
-        let rules = self.handle.rule().get(version).execute();
-        match self.runtime.block_on(rules.try_collect()) {
+    /// All rules of a family; none if the system has no policy routing.
+    pub fn rules(version: IpVersion) -> Result<Vec<RuleMessage>, Error> {
+        // A refusal to send a request ends its connection, as under an emulator that does not translate it.
+        let apart = Netlink::open()?;
+        let rules = apart.handle.rule().get(version).execute();
+        match apart.runtime.block_on(rules.try_collect()) {
             Ok(rules) => Ok(rules),
             Err(error) if matches!(kind(&error), Some(Errno::OPNOTSUPP | Errno::AFNOSUPPORT)) => {
+                Ok(Vec::new())
+            }
+            Err(rtnetlink::Error::RequestFailed) => {
+                tracing::info!("routing rules of an earlier run stay: this system does not list them");
                 Ok(Vec::new())
             }
             Err(error) => Err(refused("list the routing rules".to_owned(), error)),

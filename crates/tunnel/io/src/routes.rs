@@ -20,13 +20,14 @@
 //! which is the purpose of the third rule. `iif lo` prevents hosts behind us from avoiding the tunnel by
 //! choosing our port.
 
+use crate::Error;
 use crate::netlink::{self, Netlink};
-use crate::{Error, Settings};
 use ipnet::IpNet;
 use rtnetlink::IpVersion;
 use rtnetlink::packet_route::route::{RouteHeader, RouteProtocol};
 use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage, RulePortRange};
 use rtnetlink::packet_route::{AddressFamily, IpProtocol};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// Marks our rules (`ip rule` shows it as `proto`).
@@ -119,7 +120,8 @@ pub struct Routes {
     netlink: Netlink,
     rules: Vec<RuleMessage>,
     index: u32,
-    table: u32,
+    numbers: Numbers,
+    ports: (u16, u16),
     plan: Plan,
     congestion_control: Option<String>,
 }
@@ -138,38 +140,85 @@ impl Routes {
     ) -> Result<Self, Error> {
         let numbers = Numbers::of(interface);
         remove_leftovers(&netlink, numbers, interface)?;
-        let (table, plan) = (numbers.table, plan.clone());
+        let plan = plan.clone();
         let congestion_control = congestion_control.map(str::to_owned);
-        let mut routes = Routes { netlink, rules: Vec::new(), index, table, plan, congestion_control };
+        let mut routes =
+            Routes { netlink, rules: Vec::new(), index, numbers, ports, plan, congestion_control };
         let Plan { main, apart } = &routes.plan;
         routes.lead(&[main.as_slice(), apart].concat())?;
-        for (family, is_v4) in [(AddressFamily::Inet, true), (AddressFamily::Inet6, false)] {
-            let lengths =
-                routes.plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4).map(IpNet::prefix_len);
-            let Some(suppress) = lengths.max() else { continue };
-            // The rule that leads into the tunnel comes last, so that nothing changes before it.
-            let [suppressed, others, by_port] = rules(family, numbers, suppress, ports);
-            for rule in [suppressed, by_port, others] {
-                routes.netlink.add_rule(&rule)?;
-                routes.rules.push(rule);
-            }
+        for rule in plan_rules(&routes.plan, numbers, ports) {
+            routes.netlink.add_rule(&rule)?;
+            routes.rules.push(rule);
         }
         Ok(routes)
     }
+
+    /// Leads the prefixes `after` in place of `before`, and follows another plan from now on. What both have
+    /// in common stays in place. After an error nothing has changed.
+    pub fn change(
+        &mut self,
+        plan: Plan,
+        before: &BTreeSet<IpNet>,
+        after: &BTreeSet<IpNet>,
+    ) -> Result<(), Error> {
+        let tabled = |plan: &Plan, nets: &BTreeSet<IpNet>| -> BTreeSet<(IpNet, Option<u32>)> {
+            nets.iter().map(|net| (*net, plan.apart.contains(net).then_some(self.numbers.table))).collect()
+        };
+        let (old, new) = (tabled(&self.plan, before), tabled(&plan, after));
+        let rules = plan_rules(&plan, self.numbers, self.ports);
+        let (mut added_routes, mut added_rules) = (Vec::new(), Vec::new());
+        if let Err(why) = self.add(&new, &old, &rules, (&mut added_routes, &mut added_rules)) {
+            let removed = added_rules.iter().rev().map(|rule| self.netlink.remove_rule(rule));
+            let withdrawn =
+                added_routes.iter().map(|(net, table)| self.netlink.remove_route(self.index, *net, *table));
+            removed.chain(withdrawn).filter_map(Result::err).for_each(|error| tracing::warn!("{error}"));
+            return Err(why);
+        }
+        let stale = self.rules.iter().rev().filter(|rule| !rules.contains(rule));
+        let removed = stale.map(|rule| self.netlink.remove_rule(rule));
+        let routes = old.difference(&new);
+        let withdrawn = routes.map(|(net, table)| self.netlink.remove_route(self.index, *net, *table));
+        // The new ones are there, so the change is made.
+        removed.chain(withdrawn).filter_map(Result::err).for_each(|error| tracing::warn!("{error}"));
+        (self.plan, self.rules) = (plan, rules);
+        Ok(())
+    }
+
+    /// Adds what is new. The lists receive what was added, also before an error.
+    fn add(
+        &self,
+        new: &BTreeSet<(IpNet, Option<u32>)>,
+        old: &BTreeSet<(IpNet, Option<u32>)>,
+        rules: &[RuleMessage],
+        (added_routes, added_rules): (&mut Vec<(IpNet, Option<u32>)>, &mut Vec<RuleMessage>),
+    ) -> Result<(), Error> {
+        for &(net, table) in new.difference(old) {
+            self.netlink.add_route(self.index, net, table, self.congestion_control.as_deref())?;
+            added_routes.push((net, table));
+        }
+        for rule in rules.iter().filter(|rule| !self.rules.contains(rule)) {
+            self.netlink.add_rule(rule)?;
+            added_rules.push(rule.clone());
+        }
+        Ok(())
+    }
 }
 
-impl Settings {
-    /// Whether a running node of these settings can change its routes to those of `next`: its rules stay.
-    #[must_use]
-    pub fn can_change_routes(&self, next: &Settings) -> bool {
-        let apart = |it: &Settings| Plan::new(&it.allowed_ips.concat(), &it.endpoints).apart;
-        !self.routes || apart(self) == apart(next)
-    }
+/// The rules of a plan. The rule that leads into the tunnel comes last, so that nothing changes before it.
+fn plan_rules(plan: &Plan, numbers: Numbers, ports: (u16, u16)) -> Vec<RuleMessage> {
+    let of_family = |(family, is_v4): (AddressFamily, bool)| {
+        let apart = plan.apart.iter().filter(|net| net.addr().is_ipv4() == is_v4);
+        let suppress = apart.map(IpNet::prefix_len).max()?;
+        let [suppressed, others, by_port] = rules(family, numbers, suppress, ports);
+        Some([suppressed, by_port, others])
+    };
+    let families = [(AddressFamily::Inet, true), (AddressFamily::Inet6, false)];
+    families.into_iter().filter_map(of_family).flatten().collect()
 }
 
 impl Routes {
     fn table_of(&self, net: IpNet) -> Option<u32> {
-        self.plan.apart.contains(&net).then_some(self.table)
+        self.plan.apart.contains(&net).then_some(self.numbers.table)
     }
 
     /// Adds the plan's routes of these prefixes.
@@ -201,7 +250,7 @@ impl Drop for Routes {
 fn remove_leftovers(netlink: &Netlink, numbers: Numbers, interface: &str) -> Result<(), Error> {
     for (version, family) in [(IpVersion::V4, AddressFamily::Inet), (IpVersion::V6, AddressFamily::Inet6)] {
         let left: Vec<RuleMessage> =
-            netlink.rules(version)?.into_iter().filter(|rule| numbers.owns(rule)).collect();
+            Netlink::rules(version)?.into_iter().filter(|rule| numbers.owns(rule)).collect();
         if left.is_empty() {
             continue;
         }

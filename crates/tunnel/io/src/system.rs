@@ -142,17 +142,9 @@ impl System {
         let reachable: BTreeSet<usize> = self.reachable.iter().copied().filter(|at| !is_free(at)).collect();
         let before = self.led(&self.allowed_ips, &self.reachable);
         let after = self.led(&next, &reachable);
-        if let Some(routes) = &self.routes {
-            let new: Vec<IpNet> = after.difference(&before).copied().collect();
-            let old: Vec<IpNet> = before.difference(&after).copied().collect();
-            if let Err(why) = routes.lead(&new) {
-                // This removes routes through our device only.
-                if let Err(error) = routes.withdraw(&new) {
-                    tracing::warn!("{error}");
-                }
-                return Err(why);
-            }
-            routes.withdraw(&old)?;
+        if let Some(routes) = &mut self.routes {
+            let endpoints: Vec<IpAddr> = roster.endpoints().collect();
+            routes.change(Plan::new(&next.concat(), &endpoints), &before, &after)?;
         }
         (self.allowed_ips, self.reachable) = (next, reachable);
         Ok(())

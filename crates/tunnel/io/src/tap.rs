@@ -3,9 +3,9 @@
 //! Without a capture, the cost is one comparison a packet. The driver never waits for the capturing thread.
 //! Packets that it cannot take are lost to the capture, and counted.
 
+use portable_atomic::{AtomicU64, Ordering};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, SystemTime};
 use wire::unit::{self, Kind, TAG_BYTES};

@@ -41,7 +41,8 @@ impl Tun {
         let Some(index) = netlink.interface(name)? else {
             return Err(Error::InterfaceGone(name.to_owned()));
         };
-        netlink.prepare(index, mtu)?;
+        netlink.quieten(index);
+        device.set_mtu(mtu).map_err(Error::call("set the interface's MTU"))?;
         for address in addresses {
             netlink.add_address(index, *address)?;
         }

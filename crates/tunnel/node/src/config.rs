@@ -6,6 +6,7 @@ use crate::path::lanes::MAX_LANES;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 use wire::unit::VERSION;
@@ -30,6 +31,8 @@ pub struct Config {
     pub reduce: re::Parameters,
     /// Whether repairs leave for what the air loses, where the peer restores units by them.
     pub fec: bool,
+    /// Whether few bytes are kept under way where the path's queue is deep.
+    pub controls_queue: bool,
     /// Savings beside repeated bytes.
     pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
@@ -79,6 +82,7 @@ impl Config {
             peers,
             reduce: re::Parameters::default(),
             fec: true,
+            controls_queue: true,
             shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
@@ -194,6 +198,8 @@ pub struct PeerConfig {
     pub allowed_ips: Vec<IpNet>,
     /// How long nothing is sent before a keepalive goes out; `None`: never.
     pub keepalive: Option<Duration>,
+    /// The rate of the link to it in bits a second, if the user knows it.
+    pub bits_a_second: Option<NonZeroU64>,
 }
 
 /// A mistake in a configuration, with its correction.
@@ -226,6 +232,13 @@ pub enum ConfigError {
     /// The sharing with a group.
     #[error(transparent)]
     Group(#[from] overhear::SettingsError),
+}
+
+impl PeerConfig {
+    /// The rate of the link to it in bytes a second, if the user knows it.
+    pub(crate) fn bytes_a_second(&self) -> Option<f64> {
+        self.bits_a_second.map(|bits| bits.get() as f64 / 8.0)
+    }
 }
 
 impl Config {

@@ -5,6 +5,7 @@ use crate::deliveries::Deliveries;
 use crate::destinations::{Destinations, NextHop};
 use crate::effects::{Effect, Effects, Forward, Why};
 use crate::event::Event;
+use crate::features::Overhearing;
 use crate::group::Sharing;
 use crate::group::coding::Coding;
 use crate::path::hop_limit;
@@ -66,9 +67,9 @@ pub(crate) struct Context {
     /// ICMP messages that may be sent.
     pub messages: Allowance,
     /// State shared with the group, if there is one.
-    pub sharing: Option<Sharing>,
+    pub sharing: Option<Overhearing<Sharing>>,
     /// Knowledge of natives, if some may share a frame.
-    pub coding: Option<Coding>,
+    pub coding: Option<Overhearing<Coding>>,
     pub roaming: Roaming,
     /// Destinations with a changing way.
     pub destinations: Destinations,

@@ -84,6 +84,13 @@ pub enum Event {
         /// The peer's name.
         peer: String,
     },
+    /// A node of this network asks for a session with another public key than this node's.
+    Misaddressed {
+        /// This node's key.
+        own: PublicKey,
+        /// The sender's address.
+        from: SocketAddr,
+    },
     /// A node of this network that is no peer began a handshake. Told at most every minute.
     Stranger {
         /// Its key: it has proved neither that it holds it, nor that it is at this address.
@@ -117,6 +124,17 @@ pub enum Event {
         /// The other gateway.
         at: Option<String>,
     },
+    /// Sharing with the group cost more air time than it saved, and pauses.
+    SharingPaused {
+        /// The length of the pause.
+        pause: Duration,
+        /// The air time that sharing took.
+        spent: Duration,
+        /// The air time that it saved.
+        saved: Duration,
+    },
+    /// Sharing is tried again.
+    SharingResumed,
     /// How many segments a wire packet carries of a TCP flow now (only with [`crate::Config::boost`]). Told
     /// when it changes, and every second while the flow sends; of a flow of which nothing can be removed,
     /// never.
@@ -212,6 +230,11 @@ impl fmt::Display for Event {
                 "a node at {from} that is no peer wants a session; to admit it, add [[peer]] name = \"NAME\", public_key = \"{key}\", \
                  allowed_ips = [\"ITS INNER ADDRESS\"], and reload"
             ),
+            Event::Misaddressed { own, from } => write!(
+                f,
+                "a node at {from} wants a session with another public key than this node's; in its [[peer]] for this node, write \
+                 public_key = \"{own}\""
+            ),
             Event::WrongSource { peer, source } => write!(
                 f,
                 "packets from {peer} are dropped: their source {source} is not among its allowed_ips; add it to [[peer]] {peer:?} \
@@ -224,6 +247,15 @@ impl fmt::Display for Event {
             Event::NextHop { destination, peer: None } => write!(f, "there is no way to {destination}"),
             Event::Associated { station, at: Some(at) } => write!(f, "{station} is associated with {at}"),
             Event::Associated { station, at: None } => write!(f, "{station} is associated with this gateway"),
+            Event::SharingPaused { pause, spent, saved } => write!(
+                f,
+                "overhearing pauses for {} minutes: it took {:.1} s of air time and saved {:.1} s; stations hear too little of \
+                 each other, or fetch different content: see docs/guides/radios.md, or remove [overhear]",
+                pause.as_secs() / 60,
+                spent.as_secs_f64(),
+                saved.as_secs_f64()
+            ),
+            Event::SharingResumed => f.write_str("overhearing is tried again"),
             Event::Ratio { flow, ratio } => {
                 write!(f, "a wire packet carries {ratio:.2} segments of {flow:?}")
             }

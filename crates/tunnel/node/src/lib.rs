@@ -51,6 +51,8 @@
 //! many threads.
 
 #![forbid(unsafe_code)]
+// A build without a mechanism does not call what belongs to it.
+#![cfg_attr(not(all(feature = "overhear", feature = "snoop")), allow(dead_code))]
 
 mod arq;
 mod buffers;
@@ -61,8 +63,10 @@ mod destinations;
 mod effects;
 mod elimination;
 mod event;
+mod features;
 mod fec;
 mod group;
+mod hop;
 mod keys;
 
 mod node;
@@ -90,6 +94,6 @@ pub use peer::pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use roster::{Differences, Roster};
 pub use shards::{Concerns, Shards, merged};
 pub use status::{
-    DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, Status,
-    outer_header_bytes,
+    DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, SharingStatus,
+    Status, outer_header_bytes,
 };

@@ -18,8 +18,9 @@ use crate::deliveries::Deliveries;
 use crate::destinations::{Destinations, NextHop};
 use crate::effects::Effects;
 use crate::event::{Complaint, Event};
-use crate::group::Sharing;
+use crate::features::Overhearing;
 use crate::group::coding::Coding;
+use crate::group::{Sharing, Turn};
 use crate::keys::PublicKey;
 use crate::peer::Peer;
 use crate::peer::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
@@ -31,7 +32,7 @@ use crate::session::keyring::Keyring;
 use crate::session::keyring::ReceiveKind;
 use crate::session::shard::Shard;
 use crate::session::transport::OpenError;
-use crate::status::{Refused, Status};
+use crate::status::{Refused, SharingStatus, Status};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use std::collections::{BTreeMap, VecDeque};
@@ -79,6 +80,8 @@ pub struct Node {
     ready: VecDeque<(Transmit, Vec<u8>)>,
     refused: Refused,
     strangers: Complaint,
+    /// Of nodes that have another public key for this one.
+    misaddressed: Complaint,
 }
 
 impl Node {
@@ -109,9 +112,10 @@ impl Node {
         let boot: u64 = rng.random();
         let sharing = config.sharing().map(|group| {
             let neighbours = gateways::neighbours(&config, &group, boot);
-            Sharing::new(group, config.shorten.literals, salts.random(), neighbours, now)
+            let counts = !config.codes() && !config.mesh.forwards;
+            Sharing::new(group, (config.shorten.literals, counts), salts.random(), neighbours, now)
         });
-        let sharing = sharing.transpose()?;
+        let sharing = sharing.transpose()?.and_then(|sharing| Overhearing::of(|| sharing));
         let peers = config.peers.iter().cloned().enumerate();
         let peers = peers.map(|(index, peer)| Peer::new(index, peer, &config, boot, salts.random()));
         let mut peers: Vec<Peer> = peers.collect();
@@ -126,7 +130,7 @@ impl Node {
             events: Events::default(),
             messages: Allowance::new(MESSAGES_PER_SECOND, now),
             sharing,
-            coding: config.codes().then(Coding::default),
+            coding: if config.codes() { Overhearing::of(Coding::default) } else { None },
             roaming,
             destinations,
             effects: Effects::default(),
@@ -149,6 +153,7 @@ impl Node {
             ready: VecDeque::new(),
             refused: Refused::default(),
             strangers: Complaint::default(),
+            misaddressed: Complaint::default(),
         })
     }
 
@@ -250,7 +255,7 @@ impl Node {
                 }
                 Kind::Initiation | Kind::InitiationWithCookie => self.handle_initiation(now, from, &unit),
                 Kind::Challenge => self.handle_challenge(now, &unit),
-                Kind::Response => self.handle_response(now, &unit),
+                Kind::Response => self.handle_response(now, from, &unit),
                 Kind::Reset => self.handle_reset(now, &unit),
             }
             start = end;
@@ -363,6 +368,15 @@ impl Node {
         {
             self.peers.iter_mut().for_each(|peer| peer.follow_group(now, sharing));
         }
+        if let Some(sharing) = &mut self.ctx.sharing
+            && let Some(turn) = sharing.weigh(now)
+        {
+            let (spent, saved) = sharing.balance().map_or_else(Default::default, |it| it.air_time());
+            self.ctx.events.push(match turn {
+                Turn::Paused(pause) => Event::SharingPaused { pause, spent, saved },
+                Turn::Resumed => Event::SharingResumed,
+            });
+        }
         for index in 0..self.peers.len() {
             if self.peers[index].handle_timeout(now, &mut self.ctx) {
                 self.initiate(now, index);
@@ -438,7 +452,7 @@ impl Node {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
         // a peer that wants a session and has no handshake under way asks for one at once
-        let sharing = self.ctx.sharing.as_ref().map(Sharing::timeout);
+        let sharing = self.ctx.sharing.as_deref().map(Sharing::timeout);
         self.peers
             .iter()
             .filter_map(Peer::timeout)
@@ -493,6 +507,18 @@ impl Node {
             policy: self.ctx.config.reduce.policy.to_string(),
             peers: self.peers_status(now),
             destinations: self.ctx.destinations.status(|peer| self.peers[peer].name().to_owned()),
+            sharing: self.ctx.sharing.as_ref().and_then(|sharing| {
+                let (spent, saved) = sharing.balance()?.air_time();
+                Some(SharingStatus {
+                    paused: !sharing.shares(),
+                    spent_seconds: spent.as_secs_f64(),
+                    saved_seconds: saved.as_secs_f64(),
+                    resumes_in_seconds: sharing
+                        .balance()?
+                        .paused_until()
+                        .map(|until| until.saturating_sub(now).as_secs_f64()),
+                })
+            }),
             collisions: self.ctx.sharing.as_ref().map_or(0, |sharing| sharing.codec.statistics().collisions),
             refused: Refused { no_route: self.refused.no_route + self.ctx.misled_packets, ..self.refused },
         }

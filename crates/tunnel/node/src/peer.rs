@@ -132,6 +132,12 @@ impl Peer {
         self.counters.outer_sent_bytes += datagram_bytes as u64 + outer_header_bytes(to);
     }
 
+    /// Counts an authentic datagram from the peer.
+    pub fn count_received(&mut self, from: SocketAddr, datagram_bytes: usize) {
+        self.counters.outer_received_datagrams += 1;
+        self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
+    }
+
     /// A session is proven to be shared with the living peer: use it, and with a new boot of either begin a
     /// new link.
     pub fn use_session(&mut self, now: Duration, local_id: u32, ctx: &mut Context) {
@@ -145,7 +151,13 @@ impl Peer {
         if new_boot {
             self.path.begin_anew();
             self.lanes.close();
-            let link = Link::new(&ctx.config, ends, &session.hello, ctx.sharing.is_some());
+            let link = Link::new(
+                &ctx.config,
+                ends,
+                &session.hello,
+                ctx.sharing.is_some(),
+                self.config.bytes_a_second(),
+            );
             let is_back =
                 self.link.as_ref().is_some_and(|link| link.peer_boot() != boot) && self.boots.knows(boot);
             let is_back = self.places.begin(now, self.endpoint.address()) || is_back;
@@ -153,7 +165,7 @@ impl Peer {
                 ctx.events.push(Event::SameKey { peer: self.config.name.clone() });
             }
             self.wants_handshake = self.boots.begin(ends.own_boot, boot) == Begin::AnewAndTellAgain;
-            if let Some(sharing) = ctx.sharing.as_mut() {
+            if let Some(sharing) = ctx.sharing.as_deref_mut() {
                 sharing.leave(self.index as u8);
             }
             self.link = Some(link);
@@ -173,11 +185,10 @@ impl Peer {
         ctx.events.push(Event::SessionUp { peer, endpoint, new_boot, plain: version == PLAIN });
     }
 
-    /// The own boot for the answer to an initiation in which the peer says `peer_boot`. Where the link is
-    /// with another one, the answer is a new beginning.
+    /// The own boot for the answer to an initiation in which the peer says `peer_boot`.
     pub fn boot_for_answer(&mut self, peer_boot: u64) -> u64 {
         match &self.link {
-            Some(link) if link.peer_boot() != peer_boot => self.boots.fresh(),
+            Some(link) if link.peer_boot() != peer_boot => self.boots.for_answer(peer_boot),
             _ => self.boots.said(),
         }
     }
@@ -232,8 +243,7 @@ impl Peer {
         if self.sessions.established().is_some() {
             self.mark_reachable(now, ctx);
         }
-        self.counters.outer_received_datagrams += 1;
-        self.counters.outer_received_bytes += datagram_bytes as u64 + outer_header_bytes(from);
+        self.count_received(from, datagram_bytes);
         if age.is_some_and(|age| self.endpoint.heard(now, from, age)) {
             self.move_to((None, from), ctx);
         }
@@ -251,7 +261,7 @@ impl Peer {
         self.sessions.end(&mut ctx.keyring);
         self.lose_link();
         ctx.keyring.groups.remove(self.index);
-        if let (Some(mut link), Some(sharing)) = (self.link.take(), ctx.sharing.as_mut())
+        if let (Some(mut link), Some(sharing)) = (self.link.take(), ctx.sharing.as_deref_mut())
             && link.roles.end_membership(sharing)
         {
             sharing.rekey(now); // a former member shall read no more
@@ -351,6 +361,7 @@ impl Peer {
             link.and_then(|link| link.assembly.timeout()),
             link.and_then(|link| link.arq.probe_at()),
             link.and_then(|link| link.fec.outgoing.as_ref()?.timeout()),
+            link.and_then(|link| link.hop.as_ref()?.timeout()).filter(|_| !self.queue.is_empty()),
             link.and_then(|link| link.tcp.timeout()),
             link.and_then(|link| link.roles.listener()?.gives_up_at()),
             link.and_then(|link| Some(link.arq.waits_in_order_since()? + link.patience())),

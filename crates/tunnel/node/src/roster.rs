@@ -3,11 +3,12 @@
 //! A peer's place is its index in the node's tables. It keeps that place while its public key stays. The
 //! place of a removed peer is free, and a later change gives it to another peer.
 
-use crate::config::{Config, PeerConfig};
+use crate::config::{Config, Destination, Gateways, Mesh, PeerConfig};
 use crate::keys::{PresharedKey, PublicKey};
 use crate::route::Routes;
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// The peers of a node, their places, and their keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +89,11 @@ impl Roster {
         self.places.iter().map(|place| place.as_ref().map_or(&[][..], |peer| &peer.allowed_ips))
     }
 
+    /// The configured addresses of the peers.
+    pub fn endpoints(&self) -> impl Iterator<Item = IpAddr> {
+        self.places.iter().flatten().filter_map(|peer| Some(peer.endpoint?.ip()))
+    }
+
     /// What differs in a later roster.
     #[must_use]
     pub fn differences(&self, next: &Roster) -> Differences {
@@ -138,16 +144,46 @@ impl Roster {
 }
 
 impl Config {
-    /// Whether a running node of this configuration can take over the peers of `next`. It cannot where
-    /// gateways, relays or destinations name peers by index, or where the sharing with a group begins or
-    /// ends.
+    /// Whether a running node of this configuration can take over the peers of `next`. It cannot if its role
+    /// among gateways or in a mesh changes, if other peers are gateways or relays, or if the sharing with a
+    /// group begins or ends. One of several gateways knows its stations from its start.
     #[must_use]
     pub fn can_change_peers(&self, next: &Config) -> bool {
-        use crate::config::{Gateways, Mesh};
-        let is_plain = |config: &Config| config.gateways == Gateways::One && config.mesh == Mesh::default();
-        let shares = |config: &Config| config.sharing().is_some();
-        is_plain(self) && is_plain(next) && shares(self) == shares(next)
+        let knows_stations = matches!(self.gateways, Gateways::Neighbours(_));
+        !knows_stations
+            && self.mesh.destinations.is_empty()
+            && self.role() == next.role()
+            && self.sharing().is_some() == next.sharing().is_some()
     }
+
+    /// The node's role among gateways and in a mesh. It names peers by their keys.
+    #[must_use]
+    pub fn role(&self) -> Role<'_> {
+        let keys = |peers: &[usize]| -> Vec<PublicKey> {
+            peers.iter().filter_map(|peer| Some(self.peers.get(*peer)?.public_key)).collect()
+        };
+        let Mesh { forwards, relays, codes, destinations } = &self.mesh;
+        let neighbours = matches!(self.gateways, Gateways::Neighbours(_));
+        Role {
+            neighbours,
+            gateways: keys(self.gateways.peers()),
+            relays: keys(relays),
+            forwards: *forwards,
+            codes: *codes,
+            destinations,
+        }
+    }
+}
+
+/// A node's role among gateways and in a mesh.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Role<'a> {
+    neighbours: bool,
+    gateways: Vec<PublicKey>,
+    relays: Vec<PublicKey>,
+    forwards: bool,
+    codes: bool,
+    destinations: &'a [Destination],
 }
 
 #[cfg(test)]
@@ -165,6 +201,7 @@ mod tests {
             endpoint: None,
             allowed_ips: vec![format!("10.0.0.{number}/32").parse().unwrap()],
             keepalive: None,
+            bits_a_second: None,
         };
         let peers = peers.iter().map(peer).collect();
         Config::new(PrivateKey::generate(rng), NetworkKey::generate(rng), peers)
@@ -183,6 +220,26 @@ mod tests {
         let third = second.followed_by(&config(&[5, 3, 4]));
         assert_eq!(numbers(&third), [None, Some(5), Some(3), Some(4)]);
         assert_eq!(numbers(&third.followed_by(&config(&[]))), [None; 4]);
+    }
+
+    #[test]
+    fn peers_change_beside_gateways_and_relays_that_stay() {
+        let of = |peers: &[u8], gateways: &[usize], relays: &[usize]| {
+            let mesh = Mesh { relays: relays.to_vec(), ..Mesh::default() };
+            Config { gateways: Gateways::Choice(gateways.to_vec()), mesh, ..config(peers) }
+        };
+        let before = of(&[1, 2, 3], &[0, 1], &[2]);
+        assert!(before.can_change_peers(&of(&[4, 1, 2, 3], &[1, 2], &[3])), "by key");
+        assert!(!before.can_change_peers(&of(&[1, 2, 3, 4], &[0, 3], &[2])), "another gateway");
+        assert!(!before.can_change_peers(&of(&[1, 2, 3, 4], &[0, 1], &[3])), "another relay");
+        let relay = |peers: &[u8]| {
+            let mesh = Mesh { forwards: true, ..Mesh::default() };
+            Config { mesh, ..config(peers) }
+        };
+        assert!(relay(&[1, 2]).can_change_peers(&relay(&[1, 2, 3])));
+        assert!(!relay(&[1, 2]).can_change_peers(&config(&[1, 2, 3])));
+        let neighbours = |peers: &[u8]| Config { gateways: Gateways::Neighbours(vec![0]), ..config(peers) };
+        assert!(!neighbours(&[1, 2]).can_change_peers(&neighbours(&[1, 2, 3])), "it knows its stations");
     }
 
     #[test]

@@ -91,6 +91,7 @@ mod tests {
             endpoint: None,
             allowed_ips: nets.iter().map(|net| net.parse().unwrap()).collect(),
             keepalive: None,
+            bits_a_second: None,
         };
         let routes = Routes::new(&[peer(&["0.0.0.0/0", "::/0"]), peer(&["10.1.0.7/16", "fd00::/64"])]);
         for (address, expected) in [("10.1.255.1", 1), ("10.2.0.1", 0), ("fd00::1", 1), ("fd01::1", 0)] {

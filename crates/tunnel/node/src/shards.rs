@@ -158,6 +158,7 @@ mod tests {
             endpoint: None,
             allowed_ips: vec![net.parse().unwrap()],
             keepalive: None,
+            bits_a_second: None,
         });
         let peers = peers.collect();
         Config::new(PrivateKey::generate(rng), NetworkKey::generate(rng), peers)

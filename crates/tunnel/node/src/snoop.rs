@@ -1,5 +1,6 @@
 //! The repair of TCP segments on one link, for both ends of the hop ([`recovery`]).
 
+use crate::features::Repairing;
 use crate::status::RecoverStatus;
 use recovery::{
     History, NotRestored, Repair, Segment, Settings, Snoop, Statistics, Undoes, Upstream, Verdict,
@@ -15,14 +16,14 @@ use wire::notice::Notice;
 pub struct TcpRepair {
     /// Repairs TCP segments that the hop lost; only if the configuration enables it, or the peer reports such
     /// segments.
-    snoop: Option<Snoop>,
+    snoop: Option<Repairing<Snoop>>,
     /// Watches TCP flows from the peer, to tell it what the hop lost; only if the configuration wants it, and
     /// the peer does not know by receipts.
-    upstream: Option<Upstream>,
+    upstream: Option<Repairing<Upstream>>,
     /// Coded repairs that wait to be sent, with their traffic classes.
     coded: VecDeque<(u8, Vec<u8>)>,
     /// Recently delivered packets; only if the peer may send coded repairs.
-    history: Option<History>,
+    history: Option<Repairing<History>>,
 }
 
 /// Codings that a peer with these capabilities undoes.
@@ -40,15 +41,16 @@ impl TcpRepair {
     #[must_use]
     pub fn new(settings: Option<&Settings>, capabilities: u32, sends_again: bool, recovers: bool) -> Self {
         let snoop = match settings {
-            Some(settings) => Some(Snoop::new(settings, undoes(capabilities))),
-            None => (capabilities & NOTIFIES != 0 && !sends_again).then(Snoop::heeding_notices),
+            Some(settings) => Repairing::of(|| Snoop::new(settings, undoes(capabilities))),
+            None if capabilities & NOTIFIES != 0 && !sends_again => Repairing::of(Snoop::heeding_notices),
+            None => None,
         };
         let tells = settings.is_some() && capabilities & HEEDS != 0 && !recovers;
         TcpRepair {
             snoop,
-            upstream: tells.then(Upstream::default),
+            upstream: if tells { Repairing::of(Upstream::default) } else { None },
             coded: VecDeque::new(),
-            history: (capabilities & CODES != 0).then(History::default),
+            history: if capabilities & CODES != 0 { Repairing::of(History::default) } else { None },
         }
     }
 
@@ -76,7 +78,7 @@ impl TcpRepair {
     /// Whether TCP segments are repaired from here. Where they are left to the hop, their stored segments are
     /// forgotten.
     fn repairs(&mut self, left_to_hop: bool) -> bool {
-        let Some(snoop) = &mut self.snoop else { return false };
+        let Some(snoop) = self.snoop.as_deref_mut() else { return false };
         if left_to_hop && snoop.flows() > 0 {
             snoop.stand_back();
         }
@@ -149,7 +151,7 @@ impl TcpRepair {
     /// When the peer is to be told of lost segments next.
     #[must_use]
     pub fn notice_at(&self) -> Option<Duration> {
-        self.upstream.as_ref().and_then(Upstream::timeout)
+        self.upstream.as_deref().and_then(Upstream::timeout)
     }
 
     /// The next flow to tell of, and the lost stretches of it.
@@ -186,7 +188,7 @@ impl TcpRepair {
     /// When [`TcpRepair::handle_timeout`] has something to do.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        self.snoop.as_ref().and_then(Snoop::timeout)
+        self.snoop.as_deref().and_then(Snoop::timeout)
     }
 
     /// Status of the repair; `None` where there is none.

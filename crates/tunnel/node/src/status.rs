@@ -25,11 +25,28 @@ pub struct Status {
     /// The tables `[[destination]]` of the configuration.
     #[serde(default)]
     pub destinations: Vec<DestinationStatus>,
+    /// Whether sharing with the group pays, on a gateway. None where nobody counts it: without `[overhear]`,
+    /// on a relay, and with other gateways.
+    #[serde(default)]
+    pub sharing: Option<SharingStatus>,
     /// Chunks that replaced another chunk in this node's cache of sent chunks. 0 on a station.
     #[serde(default)]
     pub collisions: u64,
     /// Refused datagrams and packets.
     pub refused: Refused,
+}
+
+/// Whether sharing with the group pays.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SharingStatus {
+    /// Sharing cost more air time than it saved, and pauses.
+    pub paused: bool,
+    /// The air time that sharing took in the present trial, or in the last one before a pause, in seconds.
+    pub spent_seconds: f64,
+    /// The air time that it saved, in seconds.
+    pub saved_seconds: f64,
+    /// The time until the next trial, in seconds. None without a pause.
+    pub resumes_in_seconds: Option<f64>,
 }
 
 /// A node of the mesh to which the way changes.
@@ -92,6 +109,17 @@ pub struct PeerStatus {
     pub path_mtu_confirmed: bool,
     /// The share of recently sent packets that the air lost, from 0 to 1.
     pub loss: Option<f64>,
+    /// How much longer than the shortest lately the last round trip of the hop was: the queue of the path.
+    #[serde(default)]
+    pub queueing_seconds: Option<f64>,
+    /// The bytes that the node lets be under way, because the path has a deep queue. None where the end hosts
+    /// alone decide.
+    #[serde(default)]
+    pub window_bytes: Option<u64>,
+    /// The rate at which the node sends at most, in bits a second: the told one, or a policer's. None where
+    /// neither bounds it.
+    #[serde(default)]
+    pub paced_bits_per_second: Option<u64>,
     /// The bitrate of this machine's radio towards the peer, in bits a second. None without a radio.
     #[serde(default)]
     pub radio_bits_per_second: Option<u64>,
@@ -181,11 +209,11 @@ pub struct PeerCounters {
     pub inner_received_packets: u64,
     /// Bytes of inner packets delivered from the peer.
     pub inner_received_bytes: u64,
-    /// Datagrams sent to the peer.
+    /// Datagrams sent to the peer, handshakes among them.
     pub outer_sent_datagrams: u64,
     /// Bytes of these datagrams, with outer IP and UDP headers.
     pub outer_sent_bytes: u64,
-    /// Authenticated datagrams from the peer.
+    /// Authentic datagrams from the peer, handshakes among them.
     pub outer_received_datagrams: u64,
     /// Bytes of these datagrams, with outer IP and UDP headers.
     pub outer_received_bytes: u64,
@@ -214,10 +242,14 @@ pub struct PeerCounters {
     pub queue_dropped: u64,
     /// Packets dropped because their flow kept a queue for too long.
     pub queue_dropped_by_codel: u64,
+    /// Packets dropped to tell their senders what a full queue of the path lost, and repairs restored.
+    #[serde(default)]
+    pub queue_dropped_for_path: u64,
     /// Packets dropped because they were too old to be of use: they waited, or were lost, for too long.
     #[serde(default)]
     pub dropped_old: u64,
-    /// Packets that left with a congestion mark because their flow kept a queue for too long.
+    /// Packets that left with a congestion mark because their flow kept a queue for too long, or to tell what
+    /// a full queue of the path lost.
     pub queue_marked: u64,
     /// Packets with a congestion mark because their datagram had one.
     pub ecn_marked: u64,

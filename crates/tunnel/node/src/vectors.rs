@@ -20,6 +20,7 @@ use recovery::buffer::digest;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use wire::hello::Hello;
 use wire::inner::Inner;
 use wire::unit::{Kind, TAG_BYTES, emit_header, parse};
@@ -226,6 +227,15 @@ fn written(format: &str, value: &Value, expected: &[u8]) -> Option<Vec<u8>> {
             mac.of(number(&value["sequence"]), &bytes(&value["packet"])).to_vec()
         }
         "digest" => digest(&bytes(&value["packet"]), &[]).to_vec(),
+        "repair sum" => {
+            let (mut encoder, sources) = (recovery::sliding::Encoder::default(), value["sources"].as_array());
+            for source in sources.unwrap().iter().rev() {
+                encoder.push(Duration::ZERO, number(&source["number"]), &bytes(&source["frames"]));
+            }
+            let mut sum = Vec::new();
+            encoder.write_sum(number(&value["counter"]), encoder.len(), &mut sum);
+            sum
+        }
         "chunks" => {
             assert_eq!(chunks(value, expected), value["chunks"]);
             expected.to_vec()
@@ -255,5 +265,5 @@ fn keys_seals_hashes_chunks_and_literals_are_those_of_the_specification() {
         assert_eq!(hex(&written), hex(&expected), "{format}: {}", vector["about"]);
         checked += 1;
     }
-    assert_eq!(checked, 35);
+    assert_eq!(checked, 37);
 }

@@ -52,6 +52,7 @@ fn together() -> Network<Lossy> {
             endpoint: Some(addresses[1 - index]),
             allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
             keepalive: None,
+            bits_a_second: None,
         };
         let config = Config::new(keys[index].clone(), network_key.clone(), vec![peer]);
         network.join(addresses[index], Node::new(config, [index as u8; 32], Duration::ZERO).unwrap());

@@ -205,6 +205,10 @@ fn sample<S: Simd>(
 /// One bit for each window that starts in the block; the lowest bit is the first window.
 #[inline(always)]
 fn kept_windows<S: Simd>(simd: S, block: &[u8; BLOCK_BYTES], bound: u16, multipliers: [u16; 4]) -> u64 {
+    // The lanes of a vector have the processor's byte order, and windows are the same on all.
+    if cfg!(target_endian = "big") {
+        return kept_one_by_one(block, bound, multipliers);
+    }
     let even = hashes(simd, block, multipliers).simd_le(bound);
     let odd = hashes(simd, &block[1..], multipliers).simd_le(bound);
     // Each half of a lane becomes one window.
@@ -212,6 +216,16 @@ fn kept_windows<S: Simd>(simd: S, block: &[u8; BLOCK_BYTES], bound: u16, multipl
     let kept =
         even.select(u16x32::splat(simd, 0x00ff), nothing) | odd.select(u16x32::splat(simd, 0xff00), nothing);
     !kept.bitcast::<u8x64<S>>().simd_eq(0).to_bitmask()
+}
+
+/// The same, without vectors.
+fn kept_one_by_one(block: &[u8; BLOCK_BYTES], bound: u16, multipliers: [u16; 4]) -> u64 {
+    block.windows(8).enumerate().fold(0, |kept, (place, window)| {
+        let pairs = window.as_chunks().0.iter().map(|pair| u16::from_le_bytes(*pair));
+        let hash =
+            pairs.zip(multipliers).fold(0u16, |hash, (pair, by)| hash.wrapping_add(pair.wrapping_mul(by)));
+        kept | u64::from(hash <= bound) << place
+    })
 }
 
 /// Hashes of every second window: four pairs of bytes, each times its multiplier.

@@ -68,8 +68,10 @@ struct Slot {
 pub struct PacketStore {
     bound_bytes: usize,
     used_bytes: usize,
-    /// Slots by sequence modulo their number, which is a power of two.
+    /// Slots by sequence modulo `slot_count`, which is a power of two. Room for all is reserved. They are
+    /// written with the first use, so that an idle peer takes no memory for them.
     slots: Vec<Slot>,
+    slot_count: usize,
     /// One above the highest sequence inserted. With `span` it bounds the sequences that may be held.
     end: u64,
     /// Lower bound of the sequences held.
@@ -91,11 +93,12 @@ impl PacketStore {
         // The quarter makes moves rare. The ring loses at most twice the longest packet where it wraps.
         let ring_bytes = bound_bytes + bound_bytes / 4 + 2 * longest_packet;
         // One slot for 256 bytes leaves room for sequences without a stored packet.
-        let slots = (bound_bytes / 256).next_power_of_two().max(64);
+        let slot_count = (bound_bytes / 256).next_power_of_two().max(64);
         PacketStore {
             bound_bytes,
             used_bytes: 0,
-            slots: vec![Slot::default(); slots],
+            slots: Vec::with_capacity(slot_count),
+            slot_count,
             end: 0,
             lowest: 0,
             span: (bound_bytes / 256).max(64) as u64,
@@ -108,21 +111,21 @@ impl PacketStore {
     /// Bytes of memory of a store that has been full.
     #[must_use]
     pub fn size_bytes(&self) -> usize {
-        self.ring.len() + self.slots.len() * size_of::<Slot>()
+        self.ring.len() + self.slot_count * size_of::<Slot>()
     }
 
     fn slot_of(&self, sequence: u64) -> usize {
-        sequence as usize & (self.slots.len() - 1)
+        sequence as usize & (self.slot_count - 1)
     }
 
     fn slot(&self, sequence: u64) -> Option<&Slot> {
-        let slot = &self.slots[self.slot_of(sequence)];
+        let slot = self.slots.get(self.slot_of(sequence))?;
         (slot.length != 0 && slot.sequence == sequence).then_some(slot)
     }
 
     fn slot_mut(&mut self, sequence: u64) -> Option<&mut Slot> {
         let at = self.slot_of(sequence);
-        let slot = &mut self.slots[at];
+        let slot = self.slots.get_mut(at)?;
         (slot.length != 0 && slot.sequence == sequence).then_some(slot)
     }
 
@@ -223,6 +226,9 @@ impl PacketStore {
         }
         let payload_end = payload.end.min(packet.len()) as u16;
         let at = self.slot_of(sequence);
+        if at >= self.slots.len() {
+            self.slots.resize(at + 1, Slot::default());
+        }
         self.slots[at] = Slot {
             sequence,
             start: start as u32,
@@ -238,7 +244,7 @@ impl PacketStore {
 
     /// Forgets every packet.
     pub fn clear(&mut self) {
-        self.slots.fill(Slot::default());
+        self.slots.clear();
         self.order.clear();
         (self.used_bytes, self.end, self.lowest, self.head) = (0, 0, 0, 0);
     }

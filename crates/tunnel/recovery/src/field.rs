@@ -6,6 +6,8 @@
 //! is plain XOR.
 
 use crate::xor;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
 
 /// x^8 + x^4 + x^3 + x^2 + 1 without its highest term.
 const POLYNOMIAL: u8 = 0x1d;
@@ -78,6 +80,73 @@ pub fn over_scaled(sum: &mut [u8], other: &[u8], scale: u8) {
     });
 }
 
+/// Bytes of a sum that are made at once.
+const BLOCK_BYTES: usize = 64;
+/// Terms that are summed at once.
+const MOST_TERMS: usize = 128;
+
+/// Adds scaled terms to the front of `sum`, up to its length.
+///
+/// It follows Horner's scheme over the bits of the factors: a block of the sum is doubled eight times in all,
+/// and not eight times for each term. Each term is added as often as its factor has bits.
+pub fn over_all<'a>(sum: &mut [u8], terms: impl IntoIterator<Item = (u8, &'a [u8])>) {
+    let mut terms = terms.into_iter();
+    let mut group: [&[u8]; MOST_TERMS] = [&[]; MOST_TERMS];
+    loop {
+        let mut by_bit = [([0; MOST_TERMS], 0); u8::BITS as usize];
+        let mut count = 0;
+        for (scale, bytes) in terms.by_ref().take(MOST_TERMS) {
+            for (bit, (numbers, count_of_bit)) in by_bit.iter_mut().enumerate() {
+                if scale >> bit & 1 == 1 {
+                    numbers[*count_of_bit] = count as u8;
+                    *count_of_bit += 1;
+                }
+            }
+            group[count] = bytes;
+            count += 1;
+        }
+        if count == 0 {
+            return;
+        }
+        let by_bit = by_bit.each_ref().map(|(numbers, count)| &numbers[..*count]);
+        dispatch!(Level::new(), simd => over_group(simd, sum, &group[..count], &by_bit));
+        if count < MOST_TERMS {
+            return;
+        }
+    }
+}
+
+/// Adds terms; `by_bit`: which of them have that bit in their factor.
+#[inline(always)]
+fn over_group<S: Simd>(simd: S, sum: &mut [u8], terms: &[&[u8]], by_bit: &[&[u8]; u8::BITS as usize]) {
+    const ZEROS: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
+    let mut ends = [ZEROS; MOST_TERMS];
+    for (number, sum) in sum.chunks_mut(BLOCK_BYTES).enumerate() {
+        let rest_of = |term: &'_ &[u8]| term.len().saturating_sub(number * BLOCK_BYTES);
+        for (end, term) in ends.iter_mut().zip(terms) {
+            let rest = rest_of(term);
+            if (1..BLOCK_BYTES).contains(&rest) {
+                end[..rest].copy_from_slice(&term[term.len() - rest..]);
+            }
+        }
+        let mut blocks = [&ZEROS; MOST_TERMS];
+        for (block, (end, term)) in blocks.iter_mut().zip(ends.iter().zip(terms)) {
+            let whole = term.get(number * BLOCK_BYTES..).and_then(<[u8]>::first_chunk);
+            *block = whole.unwrap_or(if rest_of(term) > 0 { end } else { &ZEROS });
+        }
+        let polynomial = u8x64::splat(simd, POLYNOMIAL);
+        let mut total = u8x64::splat(simd, 0);
+        for with_bit in by_bit.iter().rev() {
+            let high = total.simd_ge(0x80);
+            total = (total + total) ^ high.select(polynomial, u8x64::splat(simd, 0));
+            for &term in *with_bit {
+                total ^= simd.load_array_ref_u8x64(blocks[usize::from(term)]);
+            }
+        }
+        xor::over(sum, total.as_slice());
+    }
+}
+
 /// Scales all bytes.
 pub fn multiply_all(bytes: &mut [u8], scale: u8) {
     if scale != 1 {
@@ -140,6 +209,17 @@ mod tests {
                 let [before, other] = [&before, &other].map(|it| it.get(at).copied().unwrap_or(0));
                 prop_assert_eq!(now, before ^ multiply(other, scale));
             }
+        }
+
+        #[test]
+        fn many_terms_are_added_as_one_by_one(
+            terms in proptest::collection::vec((any::<u8>(), proptest::collection::vec(any::<u8>(), 0..300)), 0..300),
+            mut sum in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let mut expected = sum.clone();
+            terms.iter().for_each(|(scale, bytes)| over_scaled(&mut expected, bytes, *scale));
+            over_all(&mut sum, terms.iter().map(|(scale, bytes)| (*scale, bytes.as_slice())));
+            prop_assert_eq!(sum, expected);
         }
 
         /// For any rows that arrive and any packets that are lost.

@@ -1,7 +1,7 @@
 //! Counters.
 
+use portable_atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts since the start.
 #[derive(Debug, Default)]

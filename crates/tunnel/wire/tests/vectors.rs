@@ -19,6 +19,7 @@ use wire::natives::{Component, Natives};
 use wire::neighbours::{Message, Said};
 use wire::notice::Notice;
 use wire::receipt::Receipt;
+use wire::repair::{MAX_SPAN, Repair};
 use wire::request::{self, Request};
 use wire::shim::compact::{self, Compact};
 use wire::shim::slots::{self, Slots};
@@ -27,7 +28,7 @@ use wire::unit::{self, Kind};
 use wire::varint;
 
 /// Those that this crate does not read: `node` reads those of cryptography, `published` those of experiments.
-const OF_OTHERS: [&str; 16] = [
+const OF_OTHERS: [&str; 17] = [
     "derive",
     "reset token",
     "preshared key",
@@ -40,6 +41,7 @@ const OF_OTHERS: [&str; 16] = [
     "group unit",
     "packet mac",
     "digest",
+    "repair sum",
     "chunks",
     "literals",
     "short packet",
@@ -138,6 +140,13 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             let sequences: Vec<u64> = Request::parse(input).unwrap().sequences().map(u64::from).collect();
             request::emit(&sequences, &mut out);
             (json!({ "sequences": sequences }), Some(out))
+        }
+        "repair" => {
+            let repair = Repair::parse(input).unwrap();
+            Repair::emit_front(repair.numbers(MAX_SPAN), &mut out);
+            out.extend_from_slice(repair.sum);
+            let back: Vec<u64> = repair.numbers(MAX_SPAN).map(|number| MAX_SPAN - number).collect();
+            (json!({ "sources_back": back, "sum": hex(repair.sum) }), Some(out))
         }
         "reduced" => {
             let it = Reduced::parse(input).unwrap();
@@ -358,6 +367,7 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
         "hello" => Hello::parse(input).is_err(),
         "receipt" => Receipt::parse(input).is_err(),
         "request" => Request::parse(input).is_err(),
+        "repair" => Repair::parse(input).is_err(),
         "reduced" => Compact::parse(Reduced::parse(input).unwrap().shim).is_err(),
         "slots" => slots::Encoded::parse(input).is_err(),
         "shared" => Shared::parse(input).is_err(),
@@ -380,7 +390,7 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
 fn what_the_specification_refuses_is_refused() {
     let vectors = vectors();
     let refused: Vec<&Value> = vectors.iter().filter(|vector| vector["value"].is_null()).collect();
-    assert_eq!(refused.len(), 37);
+    assert_eq!(refused.len(), 39);
     for vector in refused {
         let (format, input) = (vector["format"].as_str().unwrap(), bytes(vector["hex"].as_str().unwrap()));
         assert!(is_refused(format, &input), "{format}: {}", vector["about"]);
@@ -429,5 +439,5 @@ fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
         }
         formats.insert(format.to_owned());
     }
-    assert_eq!(formats.len(), 21, "{formats:?}");
+    assert_eq!(formats.len(), 22, "{formats:?}");
 }

@@ -12,12 +12,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use interception::NotListening;
 use ipnet::IpNet;
+use portable_atomic::{AtomicU64, Ordering};
 use socket2::{SockRef, TcpKeepalive};
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 

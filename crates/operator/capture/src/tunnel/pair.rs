@@ -197,6 +197,7 @@ fn configs(policy: Policy, store_mib: usize, gateway_address: SocketAddr) -> [Co
             endpoint,
             allowed_ips: any.to_vec(),
             keepalive: endpoint.map(|_| KEEPALIVE),
+            bits_a_second: None,
         };
         let mut config = Config::new(keys[own].clone(), network_key.clone(), vec![peer]);
         config.reduce.policy = policy;

@@ -18,7 +18,9 @@ const MAX_MATCH: RGBColor = RGBColor(90, 90, 90);
 /// If there is no curve, or if the file cannot be written.
 pub fn draw(svg: &Path, capture: &Path, report: &Report) -> anyhow::Result<()> {
     if report.stores.is_empty() {
-        bail!("there is no curve to draw: it needs the method `default`, and a regular file");
+        bail!(
+            "there is no curve to draw: it needs the method `default`, and a capture that can be read again"
+        );
     }
     let name = capture.file_name().unwrap_or_default().to_string_lossy();
     let text = picture(&name, report).map_err(|why| anyhow!("{why}"))?;

@@ -6,7 +6,7 @@ mod file;
 pub mod key;
 mod resolve;
 
-use crate::config::{Dashboard, Files, Mistake, read_toml};
+use crate::config::{Dashboard, Files, Mistake, from_text, text_of};
 use std::path::{Path, PathBuf};
 
 /// A valid configuration. Opening the cache shows whether the machine allows it.
@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 pub struct Config {
     /// The configuration file.
     pub path: PathBuf,
+    /// Its text.
+    pub text: String,
     /// The cache's settings.
     pub settings: webcache::config::Config,
     /// The operator's page.
@@ -29,6 +31,8 @@ impl Config {
     ///
     /// The first mistake.
     pub fn load(path: &Path) -> Result<Config, Mistake> {
-        resolve::resolve(path, read_toml(path)?)
+        let text = text_of(path)?;
+        let file = from_text(path, &text)?;
+        resolve::resolve(path, text, file)
     }
 }

@@ -2,7 +2,6 @@
 //! the keys that need a restart.
 
 use super::config::Config;
-use crate::config::{Mistake, read_toml};
 use crate::keeper::{Keeper, Order, Rules};
 use crate::service;
 use interception::Plan;
@@ -52,18 +51,14 @@ struct Changes {
 
 impl Reload {
     /// For a cache that starts with `config`, and the keeper of its rules.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read any more.
-    pub fn of(config: &Config, keeper: Option<Arc<Keeper>>) -> Result<Self, Mistake> {
+    pub fn of(config: &Config, keeper: Option<Arc<Keeper>>) -> Self {
         let plan = config.settings.transparent.as_ref().map(|(plan, _)| plan.clone());
-        Ok(Reload {
-            values: values(&read_toml(&config.path)?),
+        Reload {
+            values: values(&config.text),
             path: config.path.clone(),
             live: config.settings.live(),
             rules: plan.zip(keeper),
-        })
+        }
     }
 
     /// Reloads at each signal, without end.
@@ -89,7 +84,7 @@ impl Reload {
     /// Adopts the file: all of its changes that need no restart, or nothing.
     fn adopt(&mut self, proxy: &Proxy) -> anyhow::Result<Changes> {
         let config = Config::load(&self.path)?;
-        let new = values(&read_toml(&self.path)?);
+        let new = values(&config.text);
         let changes = Changes::between(&self.values, &new, self.rules.is_some());
         if let Some((plan, keeper)) = &mut self.rules {
             let mut taken = plan.taken.clone();
@@ -178,10 +173,11 @@ impl Changes {
     }
 }
 
-/// The values of a file; a key outside tables has only its name.
-fn values(file: &toml::Table) -> Values {
+/// The values of a file with this text; a key outside tables has only its name.
+fn values(text: &str) -> Values {
     let mut values = Values::new();
-    for (name, value) in file {
+    // It was read before as a configuration.
+    for (name, value) in &text.parse::<toml::Table>().unwrap_or_default() {
         match value {
             toml::Value::Table(table) => {
                 if !ALWAYS.contains(&name.as_str()) {
@@ -197,11 +193,8 @@ fn values(file: &toml::Table) -> Values {
 
 #[cfg(test)]
 mod tests {
+    use super::values as of;
     use super::*;
-
-    fn of(text: &str) -> Values {
-        values(&text.parse().unwrap())
-    }
 
     #[test]
     fn each_changed_key_is_adopted_or_named() {

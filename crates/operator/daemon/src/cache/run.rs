@@ -26,7 +26,7 @@ pub fn run(mut config: Config, status_socket: &Path) -> anyhow::Result<()> {
     signal_hook::flag::register(SIGHUP, Arc::new(AtomicBool::new(false))).context("cannot heed signals")?;
     raise_descriptors();
     let keeper = begin_keeper(&mut config)?.map(Arc::new);
-    let reload = Reload::of(&config, keeper.clone())?;
+    let reload = Reload::of(&config, keeper.clone());
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(files) = &mut config.files {
         // A missing folder cannot be allowed; if it cannot be created, opening it reports the error.
@@ -75,17 +75,20 @@ fn raise_descriptors() {
 }
 
 async fn serve(config: Config, status_socket: &Path, reload: Reload) -> anyhow::Result<()> {
-    let Config { path, settings, management, files } = config;
+    let Config { path, settings, management, files, .. } = config;
     let is_held = files.is_some();
     let not_started = |why| match why {
         NotStarted::System(why) => anyhow::Error::new(why),
         mistake => Mistake::new(format!("{}: {mistake}", path.display())).into(),
     };
     let cache = Cache::open(settings).await.map_err(not_started)?;
+    #[cfg(feature = "dashboard")]
     if let Some(management) = management {
         let page = management.open(&path, "[management]")?;
         tokio::spawn(dashboard::cache::serve(page, cache.proxy().clone()));
     }
+    #[cfg(not(feature = "dashboard"))]
+    debug_assert!(management.is_none(), "its configuration is refused");
     // Before the socket: a signal in between must not leave it behind.
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let status = StatusSocket::open(status_socket)?;

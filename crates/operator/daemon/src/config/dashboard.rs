@@ -3,6 +3,7 @@
 use super::file;
 use super::resolve::beside;
 use super::{Mistake, secret};
+#[cfg(feature = "dashboard")]
 use dashboard::Page;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -38,6 +39,7 @@ impl Dashboard {
     }
 
     /// Opens the page's port, for `table` of the file at `path`.
+    #[cfg(feature = "dashboard")]
     pub(crate) fn open(&self, path: &Path, table: &str) -> Result<Page, Mistake> {
         Page::open(self.listen, self.token.clone()).map_err(|why| {
             let what = format!("cannot listen on {}: {why}; choose another", self.listen);

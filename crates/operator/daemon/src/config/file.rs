@@ -173,6 +173,8 @@ pub struct Peer {
     /// The node sends a keepalive after this time without a packet. `0`: never. Default: `25` where the peer
     /// has an `endpoint`, otherwise never.
     pub keepalive_seconds: Option<u16>,
+    /// The rate of the link to the peer, in place of the one in `[link]`.
+    pub rate: Option<String>,
 }
 
 /// `[[gateway]]`
@@ -235,6 +237,17 @@ pub struct Link {
     /// `adaptive`. Default: `"auto"`.
     #[serde(default)]
     pub fec: Correction,
+    /// Control of what is under way. `"auto"`: where packets wait for more than about 80 ms in a queue of the
+    /// path, the node keeps so few bytes under way that they wait in its own queue, where a new flow passes
+    /// them. It lets go where others fill that queue. `"off"`: the end hosts alone decide. Not where stations
+    /// overhear. Default: `"auto"`.
+    #[serde(default)]
+    pub control: Control,
+    /// The rate at which the link carries what this node sends to a peer, such as `"20 Mbit/s"`. Packets
+    /// then wait in the queue of the node, where a new flow passes them. Where the link turns out to be
+    /// faster, the node sends faster; a rate that is too high has no effect. Each end has its own. Not with
+    /// `control = "off"`, and not where stations overhear. Default: none.
+    pub rate: Option<String>,
 }
 
 /// Whether repairs leave.
@@ -242,6 +255,17 @@ pub struct Link {
 #[serde(rename_all = "lowercase")]
 pub enum Correction {
     /// Where the air loses packets.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// Whether the node bounds what is under way.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Control {
+    /// Where the path's queue is deep.
     #[default]
     Auto,
     /// Never.

@@ -82,5 +82,12 @@ fn peer(path: &Path, file: &File, gateway: &Gateway) -> anyhow::Result<PeerConfi
         None if is_station => Some(STATION_KEEPALIVE),
         None => found.map(|_| GATEWAY_KEEPALIVE),
     };
-    Ok(PeerConfig { name: gateway.name.clone(), public_key, endpoint: found, allowed_ips, keepalive })
+    Ok(PeerConfig {
+        name: gateway.name.clone(),
+        public_key,
+        endpoint: found,
+        allowed_ips,
+        keepalive,
+        bits_a_second: None,
+    })
 }

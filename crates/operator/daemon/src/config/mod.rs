@@ -6,6 +6,7 @@ mod boost;
 mod dashboard;
 mod destinations;
 mod edit;
+pub mod features;
 mod file;
 mod gateways;
 pub mod key_file;
@@ -16,11 +17,13 @@ mod overhear;
 mod overlap;
 mod policies;
 mod preshared;
+mod rate;
 mod renamed;
 mod resolve;
 pub(crate) mod secret;
 mod snoop;
 mod split;
+pub mod uci;
 
 use crate::revocations::Revocations;
 pub use crate::sandbox::Files;
@@ -31,6 +34,7 @@ pub use file::Role;
 pub use key_file::read_key;
 pub use mistake::Mistake;
 pub use policies::{Policies, Product};
+#[cfg(feature = "cache")]
 pub(crate) use resolve::beside;
 
 use std::fs;
@@ -91,20 +95,17 @@ pub fn status_socket(path: &Path) -> Result<PathBuf, Mistake> {
 }
 
 fn read(path: &Path) -> Result<file::File, Mistake> {
-    read_toml(path)
-}
-
-/// Reads a configuration file of any structure. Mistakes have the form of a node's.
-pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Mistake> {
     from_text(path, &text_of(path)?)
 }
 
-fn text_of(path: &Path) -> Result<String, Mistake> {
+/// The text of a configuration file.
+pub(crate) fn text_of(path: &Path) -> Result<String, Mistake> {
     fs::read_to_string(path)
         .map_err(|why| Mistake::new(format!("cannot read the configuration {}: {why}", path.display())))
 }
 
-fn from_text<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, Mistake> {
+/// Reads the text of a configuration file of any structure. Mistakes have the form of a node's.
+pub(crate) fn from_text<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, Mistake> {
     let read = toml::from_str(text).map_err(|error| mistake::from_toml(path, text, &error))?;
     for key in renamed::old_keys(text) {
         tracing::warn!("{}: {key}", path.display());

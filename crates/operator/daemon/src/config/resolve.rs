@@ -3,13 +3,15 @@
 use super::boost::boost;
 use super::dashboard::dashboard;
 use super::destinations::destinations;
-use super::file::{Correction, File, Peer, Reduce, Role, Tunnel, WhenDown};
+use super::features;
+use super::file::{Control, Correction, File, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::gateways::gateways;
 use super::key_file::{check_secrets, key_of, public_key};
 use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
 use super::preshared::{self, preshared_keys};
+use super::rate;
 use super::snoop::snoop;
 use super::split::split;
 use super::{Config, Files, Mistake, Policies, overlap};
@@ -34,6 +36,7 @@ const KEEPALIVE: Duration = Duration::from_secs(25);
 
 /// Resolves `file`, read from `path`.
 pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::Result<Config> {
+    features::check(path, &file)?;
     let mistake = |key: &str, what: String| Mistake::at(path, key, what);
     let status_socket = status_socket(path, &file);
     let named: Vec<PathBuf> = [
@@ -64,6 +67,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     let mut peers: Vec<PeerConfig> =
         file.peer.iter().map(|it| peer(path, it)).collect::<Result<_, anyhow::Error>>()?;
     let gateways = gateways(path, &file, &mut peers)?;
+    set_rates(path, &file, &mut peers)?;
     check_names(path, &peers)?;
     let mut network_keys = vec![("[node] network_key_file", &network_key)];
     network_keys.extend(previous_network_key.as_ref().map(|key| ("[node] previous_network_key_file", key)));
@@ -106,6 +110,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     node.revoked = revoked;
     node.reduce = reduce;
     node.fec = file.link.fec == Correction::Auto;
+    node.controls_queue = file.link.control == Control::Auto;
     node.snoop = snoop(path, file.snoop.take())?;
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
@@ -300,6 +305,28 @@ pub(super) fn nets(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet
     Ok(nets)
 }
 
+/// Gives each peer without a rate of its own that of `[link]`.
+fn set_rates(path: &Path, file: &File, peers: &mut [PeerConfig]) -> Result<(), Mistake> {
+    let general = file.link.rate.as_deref().map(|rate| rate::parse(path, "[link] rate", rate)).transpose()?;
+    let of_one = peers.iter().find(|peer| peer.bits_a_second.is_some());
+    let key = match of_one {
+        Some(peer) => format!("[[peer]] {:?} rate", peer.name),
+        None => "[link] rate".to_owned(),
+    };
+    let against = [
+        (file.link.control == Control::Off, "[link] control = \"off\""),
+        (file.reduce.policy.as_deref() == Some("off"), "[reduce] policy = \"off\""),
+        (file.overhear.is_some(), "[overhear]"),
+    ];
+    if let Some((_, other)) = against.iter().find(|(is_there, _)| *is_there)
+        && (general.is_some() || of_one.is_some())
+    {
+        return Err(Mistake::at(path, &key, format!("has no effect beside {other}; take out one of them")));
+    }
+    peers.iter_mut().for_each(|peer| peer.bits_a_second = peer.bits_a_second.or(general));
+    Ok(())
+}
+
 fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
     let key = |key: &str| format!("[[peer]] {:?} {key}", file.name);
     let public_key = public_key(path, &key("public_key"), &file.public_key)?;
@@ -316,7 +343,8 @@ fn peer(path: &Path, file: &Peer) -> anyhow::Result<PeerConfig> {
         [] if file.relays => Vec::new(),
         allowed_ips => nets(path, &key("allowed_ips"), allowed_ips)?,
     };
-    Ok(PeerConfig { name: file.name.clone(), public_key, endpoint, allowed_ips, keepalive })
+    let bits_a_second = file.rate.as_deref().map(|rate| rate::parse(path, &key("rate"), rate)).transpose()?;
+    Ok(PeerConfig { name: file.name.clone(), public_key, endpoint, allowed_ips, keepalive, bits_a_second })
 }
 
 /// Resolves an endpoint. A name that is not found may exist a minute later, so it is no mistake of the user.

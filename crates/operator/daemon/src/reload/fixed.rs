@@ -10,7 +10,6 @@ pub struct Fixed {
     /// Values by key, without peers and the files of the network's keys.
     values: BTreeMap<String, Value>,
     node: node::Config,
-    system: io::Settings,
     split: Option<Plan>,
     token: Option<String>,
 }
@@ -21,7 +20,6 @@ impl Fixed {
         Fixed {
             values: values(&text.parse().unwrap_or_default()),
             node: config.node.clone(),
-            system: config.system.clone(),
             split: config.split.as_ref().map(|split| split.plan.clone()),
             token: config.dashboard.as_ref().and_then(|dashboard| dashboard.token.clone()),
         }
@@ -36,16 +34,12 @@ impl Fixed {
         let of_files = [
             ("[node] private_key_file", self.node.private_key != next.node.private_key),
             ("[dashboard] token_file", self.token != next.token),
-            ("[[peer]] relays", self.node.mesh != next.node.mesh),
+            ("[[peer]] relays", self.node.role() != next.node.role()),
         ];
         let of_peers = [
-            ("[[peer]] beside gateways, relays, destinations or stations that overhear", {
+            ("[[peer]] beside other gateways, [[destination]], or the second station of [overhear]", {
                 !self.node.can_change_peers(&next.node)
             }),
-            (
-                "[[peer]] allowed_ips with a default route or an endpoint inside",
-                !self.system.can_change_routes(&next.system),
-            ),
             ("[[peer]] allowed_ips beside [split]", self.split != next.split),
         ];
         let of_peers = of_peers.into_iter().filter(|_| peers_change && keys.is_empty());

@@ -93,7 +93,11 @@ const SPLIT: [Split; 5] = [
         "Packets dropped from the queue, by reason",
         None,
         "why",
-        &[("full", |it| it.queue_dropped), ("codel", |it| it.queue_dropped_by_codel)],
+        &[
+            ("full", |it| it.queue_dropped),
+            ("codel", |it| it.queue_dropped_by_codel),
+            ("path", |it| it.queue_dropped_for_path),
+        ],
     ),
     (
         "acknowledgments_packets",
@@ -107,10 +111,11 @@ const SPLIT: [Split; 5] = [
 /// A gauge of a peer, if known.
 type Measured = (&'static str, &'static str, Unit, fn(&PeerStatus) -> Option<f64>);
 
-fn measured() -> [Measured; 7] {
+fn measured() -> [Measured; 8] {
     [
         ("rtt", "Smoothed round-trip time of the hop", Unit::Seconds, |peer| peer.srtt_seconds),
         ("loss", "Share of recently sent packets that the air lost", Unit::Ratios, |peer| peer.loss),
+        ("queueing", "Length of the path's queue in time", Unit::Seconds, |peer| peer.queueing_seconds),
         ("queue", "Bytes in the queue to the peer", Unit::Bytes, |peer| Some(peer.queue_bytes as f64)),
         ("path_mtu", "Size of the largest outer packet to the peer", Unit::Bytes, |peer| {
             peer.path_mtu_bytes.map(|bytes| bytes as f64)

@@ -18,14 +18,19 @@
 pub mod air_time;
 pub mod gathered;
 pub mod history;
+pub mod known;
+#[cfg(feature = "views")]
 pub mod metrics;
+#[cfg(feature = "views")]
 pub mod page;
 pub mod report;
 pub mod sample;
+#[cfg(feature = "views")]
 pub mod terminal;
 
 pub use ::page::ring::Step;
 pub use gathered::Gathered;
 pub use history::{History, Series};
+pub use known::Known;
 pub use report::{About, Report};
 pub use sample::{Columns, Sample};

@@ -11,83 +11,18 @@
 //! The crate [`page`] checks requests.
 
 use crate::exposition;
-use crate::node::history::History;
-use crate::node::metrics;
-use crate::node::report::{Report, Silent};
-use ::page::ring::{self, Step};
+use crate::node::report::Report;
+use crate::node::{Known, metrics};
 use page::files::{self, File};
-use page::{Answer, Page, Question, StatusCode, json, said};
+use page::{Answer, Page, Question, StatusCode, json, said, steps};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The page's own files beside the shared ones.
 const FILES: [File; 2] = [
     ("/", "text/html; charset=utf-8", include_str!("../../assets/node/page.html")),
     ("/page.js", "text/javascript; charset=utf-8", include_str!("../../assets/node/page.js")),
 ];
-
-/// State of a node, written by the thread that polls it and read by others.
-#[derive(Debug)]
-pub struct Known {
-    history: Mutex<History>,
-    latest: Mutex<Option<Report>>,
-    caches: Mutex<Vec<String>>,
-    caches_are_wanted: AtomicBool,
-}
-
-impl Known {
-    /// A state with only this history.
-    #[must_use]
-    pub fn new(history: History) -> Arc<Self> {
-        Arc::new(Known {
-            history: Mutex::new(history),
-            latest: Mutex::new(None),
-            caches: Mutex::default(),
-            caches_are_wanted: AtomicBool::default(),
-        })
-    }
-
-    /// Notes a report of the node.
-    pub fn note(&self, report: Report) {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).note(&report.snapshot.node);
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
-    }
-
-    /// The steps of one length after a second of the node's uptime.
-    #[must_use]
-    pub fn series(&self, step: Step, since_seconds: f64) -> crate::node::Series {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner).series(step, since_seconds)
-    }
-
-    /// Whether a reader requested web caches since the last call. Otherwise they are not polled.
-    pub fn caches_are_wanted(&self) -> bool {
-        self.caches_are_wanted.swap(false, Ordering::Relaxed)
-    }
-
-    /// Notes the reports of the web caches on the node's machine, one line each.
-    pub fn note_caches(&self, lines: Vec<String>) {
-        *self.caches.lock().unwrap_or_else(PoisonError::into_inner) = lines;
-    }
-
-    fn caches(&self) -> Vec<String> {
-        self.caches_are_wanted.store(true, Ordering::Relaxed);
-        self.caches.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The silent peers of the latest report.
-    #[must_use]
-    pub fn silent(&self) -> Vec<Silent> {
-        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
-        latest.as_ref().map(|report| report.silent.clone()).unwrap_or_default()
-    }
-
-    /// The node's latest report.
-    #[must_use]
-    pub fn latest(&self) -> Option<Report> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
 
 /// Answers on the page's port without end, in a thread of its own.
 ///
@@ -105,7 +40,7 @@ fn answer(question: Question<'_>, known: &Known) -> Answer {
         return file;
     }
     match question.path {
-        "/history.json" => ring::answer(question, |step, since| known.series(step, since)),
+        "/history.json" => steps(question, |step, since| known.series(step, since)),
         "/status.json" => of_latest(known, json),
         "/caches.json" => json(&known.caches()),
         "/metrics" => of_latest(known, |it| exposition::answer(metrics::metrics(it))),

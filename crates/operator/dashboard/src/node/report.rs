@@ -53,7 +53,7 @@ pub struct Report {
     /// Counters of split connections. None without `split`.
     #[serde(default)]
     pub split: Option<split::Counts>,
-    /// The peers with an `endpoint` in the configuration that have not answered for five seconds or more.
+    /// The peers with an `endpoint` in the configuration that have not answered for four seconds or more.
     #[serde(default)]
     pub silent: Vec<Silent>,
 }
@@ -94,6 +94,9 @@ pub(crate) mod tests {
             path_mtu_bytes: Some(1500),
             path_mtu_confirmed: true,
             loss: Some(0.012),
+            queueing_seconds: Some(0.021),
+            window_bytes: Some(60_000),
+            paced_bits_per_second: Some(20_000_000),
             radio_bits_per_second: None,
             overheard_share: None,
             overheard_by_rate: Vec::new(),
@@ -117,6 +120,7 @@ pub(crate) mod tests {
             policy: "adaptive".to_owned(),
             peers,
             destinations: Vec::new(),
+            sharing: None,
             collisions: 0,
             refused: Refused::default(),
         }

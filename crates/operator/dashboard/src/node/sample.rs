@@ -81,7 +81,7 @@ impl Sample {
             segments_repaired: since!(segments_repaired),
             segments_coded: since!(segments_repaired_coded),
             missed: since!(missed),
-            queue_dropped: since!(queue_dropped queue_dropped_by_codel),
+            queue_dropped: since!(queue_dropped queue_dropped_by_codel queue_dropped_for_path),
             loss_ppm: (now.loss.unwrap_or(0.0) * 1e6).round() as u64,
             srtt_microseconds: (now.srtt_seconds.unwrap_or(0.0) * 1e6).round() as u64,
             queue_bytes: now.queue_bytes as u64,

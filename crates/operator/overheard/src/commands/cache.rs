@@ -22,6 +22,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     daemon::memory::protect();
+    daemon::memory::spare();
     let config = Config::load(&args.config)?;
     if args.print_nft {
         return print_rules(&config);

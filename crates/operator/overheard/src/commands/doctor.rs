@@ -3,5 +3,5 @@
 pub use console::doctor::Args;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    console::doctor::run(args, &console::doctor::examine())
+    console::doctor::run(args, console::doctor::examine)
 }

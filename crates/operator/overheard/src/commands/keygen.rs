@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use console::{hint, say};
+#[cfg(feature = "cache")]
 use daemon::cache::config::key::CacheKey;
 use daemon::config::key_file::Key;
 use daemon::config::{Mistake, read_key};
@@ -65,6 +66,7 @@ enum Whose {
     Node(PublicKey),
     Network,
     Pair,
+    #[cfg_attr(not(feature = "cache"), allow(dead_code))]
     Caches,
 }
 
@@ -82,6 +84,13 @@ impl Made {
         Made { key: PresharedKey::generate(&mut rand::rng()).line(), whose: Whose::Pair }
     }
 
+    #[cfg(not(feature = "cache"))]
+    fn of_caches(_: &Path) -> Result<Self, Mistake> {
+        let what = "this program was built without the feature \"cache\"; make the key by a build with it";
+        Err(Mistake::new(format!("--cache-key: {what}")))
+    }
+
+    #[cfg(feature = "cache")]
     fn of_caches(network_key: &Path) -> Result<Self, Mistake> {
         let read = CacheKey::read(network_key).map_err(|why| Mistake::new(why.to_string()))?;
         Ok(Made { key: read.text(), whose: Whose::Caches })

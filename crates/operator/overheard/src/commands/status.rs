@@ -1,5 +1,9 @@
 //! `overheard status`: queries the running nodes and web caches.
 
+#[cfg(feature = "cache")]
+mod cache;
+#[cfg(not(feature = "cache"))]
+#[path = "status/no_cache.rs"]
 mod cache;
 mod gateways;
 mod relays;
@@ -301,6 +305,15 @@ fn print_group(out: &mut impl Write, node: &node::Status) -> std::io::Result<()>
     Table::of(peers.into_iter().map(GroupRow::of)).write(out)?;
     for peer in node.peers.iter().filter(|peer| !peer.overheard_by_rate.is_empty()) {
         writeln!(out, "{} overhears: {}", peer.name, by_rate(&peer.overheard_by_rate))?;
+    }
+    if let Some(pause) = node.sharing.as_ref().filter(|sharing| sharing.paused) {
+        writeln!(
+            out,
+            "overhearing:     off for {}: it took {:.1} s of air time, and saved {:.1} s",
+            duration(Duration::from_secs_f64(pause.resumes_in_seconds.unwrap_or(0.0).max(0.0))),
+            pause.spent_seconds,
+            pause.saved_seconds
+        )?;
     }
     writeln!(out, "collisions in the cache: {}\n", node.collisions)
 }

@@ -21,6 +21,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     daemon::memory::protect();
+    daemon::memory::spare();
     let watched = args
         .wait
         .map_or(Watched::Always, |seconds| Watched::WithSessionWithin(Duration::from_secs(seconds.into())));

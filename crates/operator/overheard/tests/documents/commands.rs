@@ -14,8 +14,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// System commands, which need no check.
-const OF_THE_SYSTEM: [&str; 11] = [
+const OF_THE_SYSTEM: [&str; 13] = [
     "install",
+    "opkg",
+    "apk",
     "tcpdump",
     "tshark",
     "apt",
@@ -61,12 +63,13 @@ const GIVEN: [(&str, Where, How); 21] = [
     ("overheard analyze --svg curve.svg traffic.pcap", Where::Station, How::ToItsEnd),
 ];
 
-/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and changes of peers, the demo
-/// and `--interface` by tests of their own.
-const GIVEN_ELSEWHERE: [&str; 8] = [
+/// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and changes of peers, the demo,
+/// `--interface` and `--radios` by tests of their own.
+const GIVEN_ELSEWHERE: [&str; 9] = [
     "sudo overheard peer add shed --public-key KEY --allowed-ips 10.9.0.7/32 --write /etc/overheard/gateway.toml",
     "sudo overheard peer list",
     "sudo overheard peer remove shed --write /etc/overheard/gateway.toml",
+    "sudo overheard doctor --radios",
     "sudo overheard analyze --interface overheard0 --seconds 60",
     "sudo -u overheard overheard keygen --network --out /etc/overheard/keys",
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",
@@ -270,7 +273,7 @@ fn folder_of(package: &str) -> Option<PathBuf> {
 
 fn check_laboratory(command: &str, arguments: &[&str]) -> Result<(), String> {
     match arguments {
-        ["experiment", "all", ..] | ["bench", ..] => has_its_options(arguments),
+        ["experiment", "all", ..] | ["bench" | "kernel" | "reproduce", ..] => has_its_options(arguments),
         ["experiment", ..] => has_something_to_run(arguments),
         _ => check_given(command, arguments),
     }

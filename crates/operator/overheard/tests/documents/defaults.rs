@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key of a node, the source of its default, and the text before the value there. An ellipsis matches any
 /// text.
-const OF_NODES: [(&str, &str, &str); 28] = [
+const OF_NODES: [(&str, &str, &str); 29] = [
     ("[node] listen", RESOLVE, "const PORT: u16 = "),
     ("[node] source_ports", RESOLVE, "source_ports.unwrap_or("),
     ("[node] threads", RESOLVE, "threads.unwrap_or("),
@@ -19,6 +19,7 @@ const OF_NODES: [(&str, &str, &str); 28] = [
     ("[[gateway]] keepalive_seconds", GATEWAYS, "GATEWAY_KEEPALIVE: Duration = Duration::from_secs("),
     ("[routing] refresh_seconds", "crates/operator/daemon/src/config/destinations.rs", "SECONDS: u32 = "),
     ("[link] fec", "crates/operator/daemon/src/config/file.rs", "pub enum Correction…#[default]\n    "),
+    ("[link] control", "crates/operator/daemon/src/config/file.rs", "pub enum Control…#[default]\n    "),
     ("[reduce] policy", PARAMETERS, "pub enum Policy…#[default]\n    "),
     ("[reduce] form", PARAMETERS, "pub enum Form…#[default]\n    "),
     ("[reduce] sharing", "crates/tunnel/re/src/sharing.rs", "pub enum Sharing…#[default]\n    "),

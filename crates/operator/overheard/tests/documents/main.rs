@@ -10,6 +10,7 @@ mod frames;
 mod guides;
 mod links;
 mod pictures;
+mod radios;
 mod reference;
 mod sizes;
 mod statements;

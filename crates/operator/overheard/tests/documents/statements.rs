@@ -17,7 +17,7 @@ use std::time::Duration;
 type Value = (&'static str, &'static str, &'static str);
 
 /// Every key of a node's configuration, except those that every node has.
-const OF_NODES: [Value; 60] = [
+const OF_NODES: [Value; 63] = [
     (" snoop", "", "true"),
     (" split", "", "true"),
     (" sandbox", "", "false"),
@@ -38,6 +38,7 @@ const OF_NODES: [Value; 60] = [
     ("[[peer]] preshared_key_file", "", "\"pair.key\""),
     ("[[peer]] relays", "", "true"),
     ("[[peer]] keepalive_seconds", "", "25"),
+    ("[[peer]] rate", "", "\"20 Mbit/s\""),
     ("[[gateway]] endpoint", NEIGHBOUR, "\"192.0.2.2:4780\""),
     ("[[gateway]] preshared_key_file", NEIGHBOUR, "\"pair.key\""),
     ("[[gateway]] allowed_ips", NEIGHBOUR, "[\"10.98.0.9/32\"]"),
@@ -51,6 +52,8 @@ const OF_NODES: [Value; 60] = [
     ("[[destination]] address", "allowed_ips = [\"10.98.0.9/32\"]", "\"192.0.2.9\""),
     ("[[destination]] allowed_ips", "address = \"192.0.2.9\"", "[\"10.98.0.9/32\"]"),
     ("[link] fec", "", "\"off\""),
+    ("[link] control", "", "\"off\""),
+    ("[link] rate", "", "\"20 Mbit/s\""),
     ("[reduce] policy", "", "\"acked\""),
     ("[reduce] k", "", "8"),
     ("[reduce] form", "", "\"compact\""),
@@ -138,6 +141,12 @@ fn a_node_takes_every_key_of_the_reference() {
         }
     }
     assert_eq!(keys_of_the_reference(0), known);
+    // A switch without a table is a section without options.
+    let switches = [" snoop", " split"].map(str::to_owned);
+    let mut of_uci: BTreeSet<String> = daemon::config::uci::KEYS.iter().map(|key| key.written()).collect();
+    of_uci.insert("[tunnel] interface".to_owned());
+    of_uci.extend(switches);
+    assert_eq!(of_uci, known, "OpenWrt's options: config/uci/keys.rs");
     let of_dashboard =
         [("[dashboard] listen", "", "\"127.0.0.1:4785\""), ("[dashboard] token_file", "", "\"token\"")];
     for (key, more, value) in OF_NODES.into_iter().chain(of_dashboard) {

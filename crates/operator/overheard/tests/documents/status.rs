@@ -20,7 +20,7 @@ use syn::{Fields, Item};
 /// The types of a status: source, type, heading, and description.
 type Part = (&'static str, &'static str, &'static str, &'static str);
 
-const NODE: [Part; 15] = [
+const NODE: [Part; 16] = [
     (
         "crates/operator/dashboard/src/node/report.rs",
         "About",
@@ -41,6 +41,7 @@ const NODE: [Part; 15] = [
     ),
     ("crates/tunnel/io/src/control.rs", "Snapshot", "The node: its state", ""),
     ("crates/tunnel/node/src/status.rs", "Status", "`node`", ""),
+    ("crates/tunnel/node/src/status.rs", "SharingStatus", "`node.sharing`", ""),
     ("crates/tunnel/node/src/status.rs", "PeerStatus", "`node.peers[]`", "One object for each peer."),
     ("crates/tunnel/node/src/status.rs", "PeerCounters", "`node.peers[].counters`", COUNTED),
     ("crates/tunnel/node/src/status.rs", "OverheardAtRate", "`node.peers[].overheard_by_rate[]`", ""),
@@ -97,7 +98,7 @@ const ROWS: [&str; 3] = [
 type Line = (&'static str, &'static str, &'static str);
 
 /// Lines of a node, in the order of the printout.
-const LINES: [Line; 11] = [
+const LINES: [Line; 12] = [
     (
         "{} on {} (mtu {}), listening on {}, up for {}, policy {}, version {}",
         "ROLE on INTERFACE (mtu BYTES), listening on ADDRESS, up for TIME, policy NAME, version NUMBER",
@@ -108,13 +109,19 @@ const LINES: [Line; 11] = [
     (
         "silent:          {}, for {since}: {}",
         "silent: PEER, for TIME: REASON",
-        "A peer with an `endpoint` that has not answered for five seconds or more. The known reason, and what to do.",
+        "A peer with an `endpoint` that has not answered for four seconds or more. The known reason, and what to do.",
     ),
     (
         "{} overhears: {}",
         "PEER overhears: SHARE at BITRATE, …",
         "The share of packets for other members that the peer overheard, in percent, for each bitrate. It counts since \
          the peer became a member.",
+    ),
+    (
+        "overhearing:     off for {}: it took {:.1} s of air time, and saved {:.1} s",
+        "overhearing: off for TIME: it took TIME of air time, and saved TIME",
+        "The gateway shares nothing with its group, because that cost more air time than it saved. The time until it tries \
+         again. The air time of the last trial.",
     ),
     (
         "collisions in the cache: {}\\n",
@@ -344,6 +351,9 @@ fn everything() -> dashboard::node::Report {
         path_mtu_bytes: Some(1500),
         path_mtu_confirmed: true,
         loss: Some(0.5),
+        queueing_seconds: Some(0.5),
+        window_bytes: Some(1),
+        paced_bits_per_second: Some(1),
         radio_bits_per_second: None,
         overheard_share: Some(0.5),
         overheard_by_rate: vec![node::OverheardAtRate {
@@ -372,6 +382,7 @@ fn everything() -> dashboard::node::Report {
             changes: 1,
             refused_packets: 1,
         }],
+        sharing: None,
         collisions: 0,
         refused: node::Refused::default(),
     };

@@ -157,6 +157,38 @@ fn on_an_open_wi_fi_a_station_has_overheard_what_the_other_fetched_and_the_radio
 }
 
 #[test]
+fn on_an_open_wi_fi_the_doctor_counts_others_frames_by_rate_beside_a_station() {
+    let _taken = RADIOS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !has_radios() {
+        return;
+    }
+    let cell = Cell::new(Protection::Open);
+    let [station, other] = &cell.stations;
+    let gateway: IpAddr = "192.0.2.1".parse().unwrap();
+    let stop = AtomicBool::new(false);
+    let findings: Vec<serde_json::Value> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                answers(station, gateway, 1000, PATIENCE);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let said = other.run(crate::support::PROGRAM, "doctor --json --radios=2");
+        stop.store(true, Ordering::Relaxed);
+        serde_json::from_str(&said).unwrap()
+    });
+    let finding = findings.iter().find(|finding| finding["name"] == "others' frames by rate").unwrap();
+    println!("{finding:#}");
+    assert_eq!(finding["state"], "present", "{finding}");
+    let rates = finding["rates"].as_array().unwrap();
+    let readable: u64 = rates.iter().map(|rate| rate["readable"].as_u64().unwrap()).sum();
+    assert!(readable > 10 && rates.iter().all(|rate| rate["protected"] == 0), "{finding}");
+    assert!(rates.iter().all(|rate| rate["rate"].as_str().unwrap().contains("bit/s")), "{finding}");
+    assert!(!other.run("iw", "dev").contains("ohdoctor"), "the monitor is gone");
+    assert!(answers(other, gateway, 56, PATIENCE), "the station is still associated");
+}
+
+#[test]
 fn on_a_wi_fi_that_encrypts_nothing_can_be_overheard_and_it_is_said() {
     let _taken = RADIOS.lock().unwrap_or_else(PoisonError::into_inner);
     if !has_radios() {
@@ -184,7 +216,7 @@ fn on_a_wi_fi_that_encrypts_nothing_can_be_overheard_and_it_is_said() {
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
-        let said = other.run(crate::support::PROGRAM, "doctor --json");
+        let said = other.run(crate::support::PROGRAM, "doctor --json --radios=2");
         stop.store(true, Ordering::Relaxed);
         serde_json::from_str(&said).unwrap()
     });
@@ -194,6 +226,10 @@ fn on_a_wi_fi_that_encrypts_nothing_can_be_overheard_and_it_is_said() {
     assert!(hearing["detail"].as_str().unwrap().contains("nothing can be overheard"), "{hearing}");
     let radio = of("radio that can monitor");
     assert_eq!(radio["state"], "present", "{radio}");
+    let by_rate = of("others' frames by rate");
+    assert_eq!(by_rate["state"], "absent", "{by_rate}");
+    assert!(by_rate["rates"][0]["protected"].as_u64().unwrap() > 0, "{by_rate}");
+    assert!(!other.run("iw", "dev").contains("ohdoctor"), "the monitor is gone");
 }
 
 #[test]

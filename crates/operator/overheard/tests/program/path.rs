@@ -30,7 +30,9 @@ fn nft(machine: &Machine, rules: &str) {
 /// datagram and packet, as the receiving kernel sees them.
 fn classes(cabled: &Cabled, class: u8) -> (u8, u8) {
     let heard = cabled.gateway.on(|| Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap());
-    heard.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    // The repair of an earlier packet comes before this one.
+    heard.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    while (&heard).read(&mut [0; 2000]).is_ok() {}
     cabled.station.on(|| {
         let socket = UdpSocket::bind("10.98.0.2:0").unwrap();
         socket2::SockRef::from(&socket).set_tos_v4(class.into()).unwrap();

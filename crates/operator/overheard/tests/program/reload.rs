@@ -35,7 +35,7 @@ struct Cell {
     medium: Medium,
     site: Site,
     node: Node,
-    _stations: Vec<Node>,
+    stations: Vec<Node>,
     second_key: String,
 }
 
@@ -58,7 +58,7 @@ impl Cell {
             Node::start(&site, &medium.machines[1], "station"),
             Node::start(&site, &medium.machines[2], "second"),
         ];
-        let it = Cell { medium, site, node, _stations: stations, second_key: second_key.trim().to_owned() };
+        let it = Cell { medium, site, node, stations, second_key: second_key.trim().to_owned() };
         assert!(answers(it.first(), gateway(), 56, PATIENCE), "{}", it.node.log());
         it
     }
@@ -254,6 +254,41 @@ fn a_peer_is_added_listed_and_removed_by_the_command_and_the_other_loses_no_pack
 }
 
 #[test]
+fn a_default_route_comes_and_goes_and_the_station_loses_no_packet() {
+    if !possible() {
+        return;
+    }
+    let cell = Cell::new(1);
+    let station = &cell.stations[0];
+    let file = fs::read_to_string(cell.site.path().join("station.toml")).unwrap();
+    let rules = || cell.first().ip("rule");
+    let routes = || cell.first().ip("route show table all dev ohtest-st");
+    let allow = |nets: &str| {
+        cell.site.write("station.toml", &file.replace(r#"["10.98.0.1/32"]"#, nets));
+        station.reload();
+    };
+    let before = (rules(), routes());
+    cell.without_loss(|| {
+        allow(r#"["10.98.0.1/32", "0.0.0.0/0"]"#);
+        wait_until("it has a rule", || rules().contains("suppress_prefixlength 0"));
+        assert!(routes().contains("default"), "{}", routes());
+        // The rules have the length of the longest prefix with an endpoint inside.
+        allow(r#"["10.98.0.1/32", "192.0.0.0/8"]"#);
+        wait_until("it has another rule", || rules().contains("suppress_prefixlength 8"));
+        wait_until("the first is gone", || !rules().contains("suppress_prefixlength 0"));
+        assert!(routes().contains("192.0.0.0/8") && !routes().contains("default"), "{}", routes());
+        allow(r#"["10.98.0.1/32"]"#);
+        wait_until("all is as before", || (rules(), routes()) == before);
+    });
+    assert_eq!(
+        station.log().matches("sessions stay: peers changed: gateway").count(),
+        3,
+        "{}",
+        station.log()
+    );
+}
+
+#[test]
 fn a_wrong_change_of_the_peers_is_refused_with_its_remedy_and_changes_nothing() {
     if !possible() {
         return;
@@ -275,7 +310,6 @@ fn a_wrong_change_of_the_peers_is_refused_with_its_remedy_and_changes_nothing() 
     add("second", key, "10.98.0.3/99", &[], "is no address with a prefix length");
     add("second", key, "10.98.0.3/32", &["--endpoint", "nowhere"], "is no address and port");
     add("second", &cell.site.station_public, "10.98.0.3/32", &[], "have the same public key");
-    add("second", key, "0.0.0.0/0", &[], "reload the node");
     refused(&["remove", "nobody"], "none has the name or the public key \"nobody\"; there are roof");
     refused(&["remove", "roof"], "there is none; add one for each node to talk to");
     assert_eq!((cell.file(), cell.lasting()), (file, lasting));

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(15);
+/// A reason is known within this time of a start.
+const NAMED_WITHIN: Duration = Duration::from_secs(5);
 /// Everything but the node's own datagrams goes through the tunnel.
 const ALL: &str = r#"["0.0.0.0/0"]"#;
 
@@ -46,8 +48,10 @@ fn a_wrong_port_an_absent_host_and_another_network_key_have_their_own_words() {
         assert!(made.status.success(), "{made:?}");
         let station = fs::read_to_string(site.path().join("station.toml")).unwrap();
         site.write("station.toml", &station.replace("\"network.key\"", "\"other/network.key\""));
+        let began = Instant::now();
         let station = Node::start(&site, &cabled.station, "station");
         let text = status_with(&site, sign);
+        assert!(began.elapsed() < NAMED_WITHIN, "{sign}: named after {:?}", began.elapsed());
         let line = text.lines().find(|line| line.starts_with("silent:")).unwrap();
         assert!(line.starts_with("silent:          gateway, for ") && line.contains(sign), "{line}");
         assert_eq!(station.status()["silent"][0]["peer"], "gateway");
@@ -57,6 +61,40 @@ fn a_wrong_port_an_absent_host_and_another_network_key_have_their_own_words() {
         let refused = &gateway.status()["node"]["refused"];
         assert_eq!(refused["malformed"], 0, "the probe is not counted: {refused}");
         assert!(endpoint != "192.0.2.1:4780" || refused["handshake_mark"].as_u64() > Some(0), "{refused}");
+    }
+}
+
+#[test]
+fn a_gateway_names_an_unknown_station_and_one_that_has_another_key_of_it() {
+    if !possible() {
+        return;
+    }
+    let rows = [
+        (
+            "gateway.toml",
+            "station",
+            "that is no peer wants a session; to admit it, add [[peer]] name = \"NAME\", public_key = ",
+        ),
+        ("station.toml", "gateway", "in its [[peer]] for this node, write public_key = "),
+    ];
+    for (file, other, sign) in rows {
+        let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", ALL));
+        let public = fs::read_to_string(site.path().join(other).join("public.key")).unwrap();
+        let public = public.trim().rsplit(':').next().unwrap().trim();
+        let text = fs::read_to_string(site.path().join(file)).unwrap();
+        assert!(text.contains(public), "{text}");
+        site.write(file, &text.replace(public, &site.key("nobody")));
+        let gateway = Node::start(&site, &cabled.gateway, "gateway");
+        let began = Instant::now();
+        let _station = Node::start(&site, &cabled.station, "station");
+        while !gateway.log().contains(sign) {
+            assert!(began.elapsed() < NAMED_WITHIN, "{sign}: {}", gateway.log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let log = gateway.log();
+        let line = log.lines().find(|line| line.contains(sign)).unwrap();
+        assert!(line.contains(public), "the key to write: {line}");
+        assert_eq!(log.matches(sign).count(), 1, "once a minute: {log}");
     }
 }
 

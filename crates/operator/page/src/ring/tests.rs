@@ -29,21 +29,6 @@ fn counts_of_ten_steps_are_added_and_the_highest_state_is_kept() {
     assert_eq!(tens.tracks[1].waiting, [1, 1]);
 }
 
-#[test]
-fn a_question_for_steps_that_are_not_kept_is_refused() {
-    let asked = |query| {
-        let mut asked = None;
-        let answer =
-            answer(Question { path: "/history.json", query }, |step, since| asked = Some((step, since)));
-        (answer.status(), asked)
-    };
-    assert_eq!(asked(""), (StatusCode::OK, Some((Step::Second, 0.0))));
-    assert_eq!(asked("step=10&since=12.5"), (StatusCode::OK, Some((Step::TenSeconds, 12.5))));
-    for query in ["step=2", "step=", "step=-1", "since=soon", "step=1&since="] {
-        assert_eq!(asked(query), (StatusCode::BAD_REQUEST, None), "{query}");
-    }
-}
-
 proptest! {
     #[test]
     fn rings_are_bounded_whenever_they_are_told_what(

@@ -121,10 +121,11 @@ impl Medium {
     }
 
     /// Whether a configured loss hits a frame to or overheard by this station.
-    fn is_lost(&mut self, from: usize, to: usize, bytes: usize) -> bool {
+    fn is_lost(&mut self, now: Duration, from: usize, to: usize, bytes: usize) -> bool {
         let way = self.directed.iter_mut().find(|way| (way.0, way.1) == (from, to));
         way.is_some_and(|(.., index, process)| {
             *index += 1;
+            process.advance(now);
             process.lose(*index - 1, 0, bytes as u64 * 8)
         })
     }
@@ -163,11 +164,11 @@ impl Medium {
                 self.finish(index, now, true);
             }
             (Phase::Data, Some(to)) => {
-                self.overhear(from, to, (&overlapping, earlier));
+                self.overhear(now, (from, to), (&overlapping, earlier));
                 let mut reception = self.receives(from, to, fade, (&overlapping, earlier));
                 let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
                 // Drawn for every try, so that these losses do not depend on other events.
-                if self.is_lost(from, to, bytes) && reception == Reception::Good {
+                if self.is_lost(now, from, to, bytes) && reception == Reception::Good {
                     reception = Reception::Weak;
                 }
                 let (sifs, slot) = (self.timing.sifs(), self.timing.slot());
@@ -217,7 +218,7 @@ impl Medium {
 
     /// Delivers a try to listeners, once a frame. A repetition after delivery is not overheard, because
     /// listeners had the same chance before.
-    fn overhear(&mut self, from: usize, addressee: usize, overlapping: (&[usize], usize)) {
+    fn overhear(&mut self, now: Duration, (from, addressee): (usize, usize), overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
         let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
         for index in 0..self.config.listeners.len() {
@@ -230,7 +231,7 @@ impl Medium {
                 continue;
             }
             let fade = self.draw_fade();
-            let is_lost = self.is_lost(from, listener, bytes);
+            let is_lost = self.is_lost(now, from, listener, bytes);
             if self.receives(from, listener, fade, overlapping) == Reception::Good && !is_lost {
                 to.push(listener);
             }

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use crate::driver::{Log, deliver, ms, number, numbered, run, us};
 use air::timing::{ETHERNET_TO_MPDU_BYTES, Standard, Timing};
-use air::{Bitrate, CapacityConfig, Link, LinkConfig, LossConfig, RadioConfig, ReorderConfig};
+use air::{
+    Bitrate, CapacityConfig, Link, LinkConfig, LossConfig, PolicerConfig, QueueDiscipline, RadioConfig,
+    ReorderConfig,
+};
 
 const MEGABYTE: Option<Bitrate> = Some(Bitrate::from_bytes_per_second(1_000_000));
 
@@ -78,6 +81,53 @@ fn a_queue_of_frames_is_full_whatever_their_length() {
     let mut link = Link::new(&bytes, 1).unwrap();
     let log = run(&mut link, (0..).zip(sizes).map(|(count, bytes)| (ms(0), numbered(count, bytes))));
     assert_eq!(numbers(&log), [0, 1], "the bound on bytes holds, too");
+}
+
+/// A twentieth more than the rate is offered for 19 s, to a queue with room for 200 ms.
+#[test]
+fn codel_drops_from_the_head_and_shortens_a_standing_queue() {
+    let offered = || (0..20_000).map(|count| (us(950 * count), numbered(count, 1000)));
+    let config = LinkConfig { rate: MEGABYTE, queue_bytes: 200_000, ..LinkConfig::default() };
+    let longest_wait = |log: &Log| {
+        let later = log.iter().skip(log.len() / 2);
+        later.map(|(time, frame)| *time - us(950 * number(frame))).max().unwrap()
+    };
+    let mut tail = Link::new(&config, 1).unwrap();
+    let log = run(&mut tail, offered());
+    assert!((ms(200)..=ms(201)).contains(&longest_wait(&log)), "{:?}", longest_wait(&log));
+    let mut codel = Link::new(&LinkConfig { queue_discipline: QueueDiscipline::CODEL, ..config }, 1).unwrap();
+    let log = run(&mut codel, offered());
+    assert!(longest_wait(&log) < ms(60), "{:?}", longest_wait(&log));
+    // A wait of 5 ms comes after 100 ms, and the first drop an interval later: at the head.
+    let sent = numbers(&log);
+    let first = sent.iter().zip(0..).find(|(number, place)| **number != *place).unwrap().1;
+    assert!((195..=210).contains(&first), "{first}");
+    assert_eq!(sent[first as usize], first + 1, "one frame");
+    let (tail, codel) = (tail.counters(), codel.counters());
+    assert_eq!(codel.offered.frames, codel.queue_dropped.frames + codel.delivered.frames);
+    assert!(codel.delivered.frames * 100 > tail.delivered.frames * 98);
+}
+
+#[test]
+fn a_policer_drops_beyond_burst_and_rate_and_delays_nothing() {
+    let policer = Some(PolicerConfig { rate: Bitrate::from_bytes_per_second(500_000), burst_bytes: 5000 });
+    let config = LinkConfig { policer, overhead_bytes: 250, delay: ms(10), ..LinkConfig::default() };
+    let mut link = Link::new(&config, 1).unwrap();
+    // Each frame takes 1000 bytes of the bucket, which gets 500 in a millisecond.
+    let log = run(&mut link, (0..20).map(|count| (ms(count), numbered(count, 750))));
+    assert_eq!(numbers(&log), [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18]);
+    assert!(log.iter().all(|(time, frame)| *time == ms(number(frame) + 10)));
+    assert_eq!(link.counters().queue_dropped.frames, 6);
+    // At 28 ms the bucket is full again. An unchanged policer keeps its level; another one is full.
+    let at_once = |link: &mut Link| run(link, (0..6).map(|count| (ms(28), numbered(count, 750)))).len();
+    let now = LinkConfig { delay: Duration::ZERO, ..config };
+    link.set_config(&now).unwrap();
+    let first = at_once(&mut link);
+    link.set_config(&LinkConfig { corrupt: 0.5, ..now.clone() }).unwrap();
+    let second = at_once(&mut link);
+    let policer = Some(PolicerConfig { rate: Bitrate::from_bytes_per_second(500_000), burst_bytes: 2000 });
+    link.set_config(&LinkConfig { policer, ..now }).unwrap();
+    assert_eq!((first, second, at_once(&mut link)), (5, 0, 2));
 }
 
 #[test]

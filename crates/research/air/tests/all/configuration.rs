@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use air::{Bitrate, CapacityConfig, Link, LinkConfig, LossConfig, presets};
+use crate::driver::ms;
+use air::{Bitrate, CapacityConfig, Link, LinkConfig, LossConfig, PolicerConfig, QueueDiscipline, presets};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Result<LinkConfig, String> {
@@ -31,11 +32,36 @@ fn every_loss_model_is_written_in_one_line() {
         ),
         ("loss.bit_errors.rate = 1e-5", LossConfig::BitErrors { rate: 1e-5 }),
         ("loss.trace.receptions = '1101'", LossConfig::Trace { receptions: "1101".parse().unwrap() }),
+        (
+            "loss.timed_gilbert = { good_ms = 1900, bad_ms = 100 }",
+            LossConfig::TimedGilbert { good: ms(1900), bad: ms(100) },
+        ),
     ] {
         let config = parse(text).unwrap();
         assert_eq!(config.loss, expected, "{text}");
         config.validate().unwrap();
     }
+}
+
+#[test]
+fn a_queue_has_a_discipline_and_may_have_a_policer_before_it() {
+    for (text, expected) in [
+        ("", QueueDiscipline::DropTail),
+        ("queue_discipline = 'drop_tail'", QueueDiscipline::DropTail),
+        ("queue_discipline.codel = {}", QueueDiscipline::CODEL),
+        (
+            "queue_discipline.codel = { target_ms = 1.5, interval_ms = 30 }",
+            QueueDiscipline::Codel { target: ms(3) / 2, interval: ms(30) },
+        ),
+    ] {
+        let config = parse(text).unwrap();
+        assert_eq!((config.queue_discipline, config.policer.as_ref()), (expected, None), "{text}");
+        config.validate().unwrap();
+    }
+    let config = parse("policer = { rate = '10Mbit/s', burst_bytes = 75000 }").unwrap();
+    let rate = Bitrate::from_megabits_per_second(10);
+    assert_eq!(config.policer, Some(PolicerConfig { rate, burst_bytes: 75_000 }));
+    config.validate().unwrap();
 }
 
 #[test]
@@ -57,6 +83,9 @@ fn unknown_and_misspelt_keys_are_named() {
         ("loss.trace.receptions = '11x'", "`x`"),
         ("trace.opportunities_ms = [5, 4]", "earlier"),
         ("trace.opportunities_ms = []", "without bound"),
+        ("queue_discipline = 'red'", "red"),
+        ("queue_discipline.codel = { ecn = true }", "ecn"),
+        ("policer = { rate = '1Mbit/s' }", "burst_bytes"),
     ] {
         let message = parse(text).expect_err(text);
         assert!(message.contains(word), "{text}: {message}");
@@ -87,6 +116,20 @@ fn impossible_values_are_refused_in_one_line_that_names_the_key() {
         ("radio = { standard = 'b', rate = '11Mbit/s', retry_limit = 16 }", "radio.retry_limit is 16"),
         ("trace.file = 'lte.down'", "trace.file `lte.down` has not been loaded"),
         ("overhead_bytes = 70000", "overhead_bytes is 70000"),
+        (
+            "queue_discipline.codel.interval_ms = 0",
+            "queue_discipline.codel.interval_ms is 0: it must be above 0",
+        ),
+        (
+            "queue_discipline.codel.target_ms = 101",
+            "queue_discipline.codel.target_ms is above interval_ms: it is at most interval_ms",
+        ),
+        ("policer = { rate = '0bit/s', burst_bytes = 1 }", "policer.rate is 0: it must be above 0"),
+        ("policer = { rate = '1Mbit/s', burst_bytes = 0 }", "policer.burst_bytes is 0: it must be above 0"),
+        (
+            "loss.timed_gilbert = { good_ms = 0, bad_ms = 1 }",
+            "loss.timed_gilbert.good_ms is 0: it must be above 0",
+        ),
     ] {
         let config = parse(text).unwrap();
         let message = Link::new(&config, 1).expect_err(text).to_string();
@@ -127,6 +170,8 @@ fn a_configuration_reads_back_as_it_was_written() {
         )
         .unwrap(),
         parse("trace.file = 'a/b'\nloss.trace.receptions = '10'\ndelay_ms = 33.333333").unwrap(),
+        parse("queue_discipline.codel = {}\nloss.timed_gilbert = { good_ms = 0.5, bad_ms = 2 }").unwrap(),
+        parse("policer = { rate = '10Mbit/s', burst_bytes = 75000 }").unwrap(),
     ];
     configs.extend(presets::all().into_iter().flat_map(|preset| [preset.down, preset.up]));
     for config in configs {

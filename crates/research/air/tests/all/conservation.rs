@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use crate::driver::{Log, deliver, ms, number, numbered, run, us};
 use air::timing::Standard;
-use air::{Bitrate, CapacityConfig, Link, LinkConfig, LossConfig, RadioConfig, ReorderConfig};
+use air::{
+    Bitrate, CapacityConfig, Link, LinkConfig, LossConfig, PolicerConfig, QueueDiscipline, RadioConfig,
+    ReorderConfig,
+};
 use proptest::prelude::*;
 
 fn loss() -> impl Strategy<Value = LossConfig> {
@@ -26,7 +29,24 @@ fn loss() -> impl Strategy<Value = LossConfig> {
         ),
         small.prop_map(|rate| LossConfig::BitErrors { rate }),
         "[01]{1,20}".prop_map(|bits| LossConfig::Trace { receptions: bits.parse().unwrap() }),
+        (1u64..50_000, 1u64..50_000)
+            .prop_map(|(good, bad)| LossConfig::TimedGilbert { good: us(good), bad: us(bad) }),
     ]
+}
+
+/// Every discipline, with times that schedules reach.
+fn discipline() -> impl Strategy<Value = QueueDiscipline> {
+    let codel = (0u64..5000, 5000u64..20_000)
+        .prop_map(|(target, interval)| QueueDiscipline::Codel { target: us(target), interval: us(interval) });
+    prop_oneof![Just(QueueDiscipline::DropTail), codel]
+}
+
+fn policer() -> impl Strategy<Value = Option<PolicerConfig>> {
+    let policer = (100_000..100_000_000u64, 1usize..20_000).prop_map(|(bits, burst_bytes)| PolicerConfig {
+        rate: Bitrate::from_bits_per_second(bits),
+        burst_bytes,
+    });
+    proptest::option::of(policer)
 }
 
 /// Every kind of capacity.
@@ -61,13 +81,15 @@ fn config() -> impl Strategy<Value = LinkConfig> {
         (0.0..=1.0f64, 0u64..30)
             .prop_map(|(probability, extra)| ReorderConfig { probability, extra_delay: ms(extra) }),
     );
-    let queue = (0usize..20_000, proptest::option::of(0usize..20));
+    let queue = (0usize..20_000, proptest::option::of(0usize..20), discipline(), policer());
     (capacity(), loss(), 0u64..50_000, queue, reorder, 0.0..0.5f64, 0.0..0.5f64, 0usize..100).prop_map(
         |(capacity, loss, delay_us, queue, reorder, duplicate, corrupt, overhead_bytes)| LinkConfig {
             loss,
             delay: us(delay_us),
             queue_bytes: queue.0,
             queue_frames: queue.1,
+            queue_discipline: queue.2,
+            policer: queue.3,
             reorder,
             duplicate,
             corrupt,
@@ -199,7 +221,13 @@ proptest! {
     #[test]
     fn at_most_one_bit_of_a_frame_changes(config in config(), seed: u64, schedule in schedule()) {
         let config = LinkConfig { reorder: None, duplicate: 0.0, loss: LossConfig::None, ..config };
-        let config = LinkConfig { queue_bytes: usize::MAX, queue_frames: None, ..config };
+        let config = LinkConfig {
+            queue_bytes: usize::MAX,
+            queue_frames: None,
+            queue_discipline: QueueDiscipline::DropTail,
+            policer: None,
+            ..config
+        };
         let mut link = Link::new(&config, seed).unwrap();
         let log = run(&mut link, schedule.clone());
         let mut changed = 0;

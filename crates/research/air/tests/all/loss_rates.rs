@@ -1,6 +1,9 @@
 //! The loss models match their formulas: frequencies against exact expectations, within four standard errors,
 //! under fixed seeds.
 
+use std::time::Duration;
+
+use crate::driver::ms;
 use air::LossConfig;
 use air::loss::LossProcess;
 
@@ -193,4 +196,40 @@ fn a_recording_is_replayed_bit_by_bit() {
     let expected: Vec<bool> = "110100110100".chars().map(|bit| bit == '0').collect();
     assert_eq!(lost, expected);
     assert_eq!(config.mean_loss(1500), 0.5);
+}
+
+#[test]
+fn timed_gilbert_has_its_share_and_its_bursts_at_the_same_times_whatever_is_sent() {
+    const COUNT: u32 = 2_000_000;
+    let config = LossConfig::TimedGilbert { good: ms(1900), bad: ms(100) };
+    assert!((config.mean_loss(1500) - 0.05).abs() < 1e-12);
+    let every = |milliseconds: u32| {
+        let mut process = LossProcess::new(&config, 5);
+        let lost = (0..COUNT / milliseconds).map(|index| {
+            process.advance(ms(1) * (index * milliseconds));
+            process.lose(u64::from(index), 0, 8)
+        });
+        lost.collect::<Vec<_>>()
+    };
+    let each = every(1);
+    // The chain forgets at the rates of both states together: its memory is 1/(1/1900 + 1/100) = 95 ms.
+    let error = (0.05 * 0.95 * 2.0 * 95.0 / f64::from(COUNT)).sqrt();
+    close(share(&each), 0.05, error);
+    let bursts = runs(&each, true);
+    close(mean(&bursts), 100.5, 100.0 / (bursts.len() as f64).sqrt());
+    let tenth: Vec<bool> = each.iter().copied().step_by(10).collect();
+    assert_eq!(every(10), tenth);
+}
+
+#[test]
+fn timed_gilbert_goes_over_a_long_silence_at_once() {
+    let nanosecond = Duration::from_nanos(1);
+    let config = LossConfig::TimedGilbert { good: nanosecond, bad: nanosecond };
+    let mut process = LossProcess::new(&config, 5);
+    let lost = (1..=4000).filter(|&day| {
+        process.advance(ms(86_400_000) * day);
+        process.lose(day.into(), 0, 8)
+    });
+    close(lost.count() as f64 / 4000.0, 0.5, (0.25f64 / 4000.0).sqrt());
+    process.advance(Duration::ZERO);
 }

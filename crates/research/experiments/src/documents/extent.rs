@@ -35,7 +35,10 @@ impl Extents {
     pub fn cost(&self, figure: Figure, driver: Driver, kept: &[KeptRun]) -> Result<String> {
         let Some(runs) = self.runs(figure, driver)? else {
             let rows = kept.iter().filter(|run| run.figure == figure.id).flat_map(|run| &run.rows);
-            let how = if rows.into_iter().any(|row| row.driver.uses_own_kernel()) {
+            let how = if rows
+                .into_iter()
+                .any(|row| row.driver == Driver::Virtual || row.driver.uses_own_kernel())
+            {
                 "Its runs need recordings, from the folder in `OVERHEARD_DATA`."
             } else {
                 "It is computed in one process."

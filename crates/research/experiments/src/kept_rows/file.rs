@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::KeptRun;
 use crate::row::Row;
+use crate::whole_file;
 
 /// Reads the runs of a file.
 pub(super) fn read(path: &Path) -> Result<Vec<KeptRun>> {
@@ -49,8 +50,5 @@ pub(super) fn write(path: &Path, runs: &[KeptRun]) -> Result<()> {
             writeln!(text, "{row}")?;
         }
     }
-    let half = path.with_extension("half");
-    fs::write(&half, text)
-        .and_then(|()| fs::rename(&half, path))
-        .with_context(|| format!("cannot write {}", path.display()))
+    whole_file::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,7 +1,7 @@
 //! One download by one TCP connection.
 
 use anyhow::Result;
-use lab::{Content, Download, Outcome, Scenario, Start};
+use lab::{Content, Download, Outcome, Scenario, Start, Topology};
 
 use super::place::{ETHERNET_BYTES, Place};
 use super::recorded;
@@ -32,7 +32,7 @@ const CONTENT_BYTES: u64 = 3_000_000;
 /// Start of the download. The session exists by then even if many messages of its handshake are lost.
 const START_SECONDS: f64 = 20.0;
 /// The longest download.
-const BOUND_SECONDS: u32 = 600;
+pub(super) const BOUND_SECONDS: u32 = 600;
 
 /// Series of times.
 pub(super) const SECONDS: &str = "seconds";
@@ -68,6 +68,17 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 }
 
 fn scenario(setting: &Setting<'_>, place: Place, way: Way) -> Scenario {
+    download(setting, name(place, way), seeds(&setting.plan), place.topology(), way)
+}
+
+/// One download from the gateway to the station of a topology.
+pub(super) fn download(
+    setting: &Setting<'_>,
+    name: String,
+    seeds: u32,
+    topology: Topology,
+    way: Way,
+) -> Scenario {
     let carrier = way.carrier();
     let content = Content { length_bytes: Some(CONTENT_BYTES), ..setting.testbed.lab_content(File::Long) };
     let download = Download {
@@ -79,9 +90,9 @@ fn scenario(setting: &Setting<'_>, place: Place, way: Way) -> Scenario {
         stall_seconds: BOUND_SECONDS,
     };
     Scenario {
-        name: name(place, way),
-        seeds: (1..=u64::from(seeds(&setting.plan))).collect(),
-        topology: place.topology(),
+        name,
+        seeds: (1..=u64::from(seeds)).collect(),
+        topology,
         parameters: way.parameters(),
         contents: vec![content],
         servers: vec![GATEWAY.to_owned()],
@@ -96,7 +107,7 @@ fn scenario(setting: &Setting<'_>, place: Place, way: Way) -> Scenario {
 }
 
 /// Seconds of a run's download; infinite if it did not end.
-fn seconds(outcome: &Outcome) -> f64 {
+pub(super) fn seconds(outcome: &Outcome) -> f64 {
     outcome.first_seconds().unwrap_or(f64::INFINITY)
 }
 
@@ -107,13 +118,17 @@ fn sent_bytes(outcome: &Outcome) -> Option<f64> {
 }
 
 /// The same by the bytes that arrived.
-fn sent_by_arrived(outcome: &Outcome) -> Option<f64> {
+pub(super) fn sent_by_arrived(outcome: &Outcome) -> Option<f64> {
     let arrived = outcome.downloads.first().filter(|download| download.bytes > 0)?.bytes;
     Some(sent_bytes(outcome)? / arrived as f64)
 }
 
 /// What two ways have for each seed, where both have it.
-fn pairs(ours: &[Outcome], theirs: &[Outcome], quantity: fn(&Outcome) -> Option<f64>) -> Vec<(f64, f64)> {
+pub(super) fn pairs(
+    ours: &[Outcome],
+    theirs: &[Outcome],
+    quantity: fn(&Outcome) -> Option<f64>,
+) -> Vec<(f64, f64)> {
     let pairs = ours.iter().zip(theirs);
     pairs.filter_map(|(one, other)| Some((quantity(one)?, quantity(other)?))).collect()
 }

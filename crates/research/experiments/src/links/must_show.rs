@@ -2,9 +2,14 @@
 
 use std::fmt;
 
+use super::cellular;
 use super::downloads::{self, BBR_BY_BARE, BYTES_BY_OFF, SECONDS};
+use super::fairness;
+use super::harder;
 use super::place::Place;
+use super::presets::{self, BYTES_BY_BARE, TIME_BY_BARE};
 use super::recorded;
+use super::told;
 use super::voice::{self, LATE};
 use super::way::Way;
 use crate::claim::{Claim, Judging};
@@ -29,7 +34,15 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         not_slower_than_the_rival(rows),
         bbr_not_slower_than_bare(rows),
         few_extra_bytes(rows),
+        no_kind_of_loss_makes_it_slower(rows),
+        a_told_rate_does_not_hurt(rows),
+        new_content_comes_sooner(rows),
+        new_content_over_the_satellite_takes_fewer_bytes(rows),
         a_call_is_on_time(rows),
+        a_call_outlasts_bursts(rows),
+        cellular_links_have_short_queues(rows),
+        cellular_links_are_used(rows),
+        a_bare_download_keeps_its_share(rows),
     ]
 }
 
@@ -94,14 +107,106 @@ fn few_extra_bytes(rows: &[Row]) -> Claim {
     judging.done()
 }
 
+fn no_kind_of_loss_makes_it_slower(rows: &[Row]) -> Claim {
+    let claim = format!(
+        "the kind of loss: the median time of the default by policy off's is at most {} in every cell",
+        harder::BY_OFF_AT_MOST
+    );
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(harder::FIGURE.id, harder::BY_OFF, |_| true) {
+        judging.cell(value <= harder::BY_OFF_AT_MOST, || format!("{value:.2} with {}", row.x));
+    }
+    judging.done()
+}
+
+fn a_told_rate_does_not_hurt(rows: &[Row]) -> Claim {
+    let claim = format!(
+        "a told rate, wrong by half or double: the median time by that of an untold one is at most {} in every cell",
+        told::BY_UNTOLD_AT_MOST
+    );
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(told::FIGURE.id, told::BY_UNTOLD, |_| true) {
+        judging.cell(value <= told::BY_UNTOLD_AT_MOST, || {
+            format!("{value:.2} with {} in {}", row.x, row.series)
+        });
+    }
+    judging.done()
+}
+
+fn new_content_comes_sooner(rows: &[Row]) -> Claim {
+    let claim = "content never seen over the lossy links of the demo: sooner than over the bare link";
+    new_content(rows, TIME_BY_BARE, claim.to_owned())
+}
+
+fn new_content_over_the_satellite_takes_fewer_bytes(rows: &[Row]) -> Claim {
+    let (link, most) = (presets::SATELLITE, presets::BYTES_GOAL);
+    let claim = format!("content never seen over the {link}: at most {most} of the bare link's bytes");
+    new_content(rows, BYTES_BY_BARE, claim)
+}
+
+/// Holds the default's ratios to the bare link against their goals, where they have one.
+fn new_content(rows: &[Row], what: &str, claim: String) -> Claim {
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(presets::FIGURE.id, what, of(Way::DEFAULT)) {
+        let Some(goal) = row.goal else { continue };
+        judging.cell(value <= goal, || format!("{value:.2} over {}", row.x));
+    }
+    judging.done()
+}
+
 fn a_call_is_on_time(rows: &[Row]) -> Claim {
     let said: Vec<String> =
         voice::GOALS.iter().map(|(loss, percent)| format!("{percent}% at {loss}%")).collect();
     let [(what, _), _] = LATE;
     let mut judging = Judging::new(rows, format!("a call: packets {what} at most {}", said.join(", ")));
-    for (row, value) in judging.all(voice::FIGURE.id, what, of(Way::DEFAULT.scheme)) {
+    let is_default = of(Way::DEFAULT.scheme);
+    let chosen = |row: &Row| is_default(row) && !row.series.contains(voice::BURSTS);
+    for (row, value) in judging.all(voice::FIGURE.id, what, chosen) {
         let Some(goal) = row.goal else { continue };
         judging.cell(value <= goal, || format!("{value:.2}% in {} at {}%", row.series, row.x));
+    }
+    judging.done()
+}
+
+fn a_call_outlasts_bursts(rows: &[Row]) -> Claim {
+    let goals = voice::BURST_GOALS;
+    let said: Vec<String> = goals.iter().map(|(what, percent)| format!("{percent}% {what}")).collect();
+    let claim = format!(
+        "a call over {} with {}% lost: at most {}",
+        voice::BURSTS,
+        voice::BURST_LOSS_PERCENT,
+        said.join(", ")
+    );
+    let mut judging = Judging::new(rows, claim);
+    for (what, most) in goals {
+        let series = voice::burst_series(what, Way::DEFAULT);
+        if let Some(value) = judging.value(voice::FIGURE.id, &series, voice::BURST_LOSS_PERCENT) {
+            judging.found(value <= most, format!("{value:.2}% {what}"));
+        }
+    }
+    judging.done()
+}
+
+fn cellular_links_have_short_queues(rows: &[Row]) -> Claim {
+    let mut judging = Judging::new(
+        rows,
+        "small packets beside a download over recorded LTE come at most 100 ms later than alone, over EVDO 250 ms (95th percentile)",
+    );
+    for (row, value) in judging.all(cellular::FIGURE.id, cellular::DELAY, of(Way::DEFAULT)) {
+        let Some(goal) = row.goal else { continue };
+        judging.cell(value <= goal, || format!("{value:.0} ms over {}", row.x));
+    }
+    judging.done()
+}
+
+fn cellular_links_are_used(rows: &[Row]) -> Claim {
+    let mut judging = Judging::new(
+        rows,
+        "a download over recorded LTE and EVDO has at least .7 of bare cubic's throughput",
+    );
+    for (row, value) in judging.all(cellular::FIGURE.id, cellular::BY_BARE, of(Way::DEFAULT)) {
+        let Some(goal) = row.goal else { continue };
+        judging.cell(value >= goal, || format!("{value:.2} over {}", row.x));
     }
     judging.done()
 }
@@ -117,6 +222,18 @@ fn extra_at_most(loss_percent: f64) -> f64 {
 /// Whether a row is of this curve.
 fn of(curve: impl fmt::Display) -> impl Fn(&Row) -> bool {
     move |row| row.series.ends_with(&format!(": {curve}"))
+}
+
+fn a_bare_download_keeps_its_share(rows: &[Row]) -> Claim {
+    let claim = format!(
+        "a bare download beside one through the tunnel has at least {} of what it has beside a bare one",
+        fairness::GOAL
+    );
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(fairness::FIGURE.id, "bare", |_| true) {
+        judging.cell(value >= fairness::GOAL, || format!("{value:.2} with {}, {}", row.series, row.x));
+    }
+    judging.done()
 }
 
 /// The round trip in milliseconds and the percent lost of a row.
@@ -166,6 +283,28 @@ mod tests {
             Row::new(voice::FIGURE.id, series, 10u32, "%").exactly(value).goal(1.0)
         };
         let judged = [row(1.0), row(1.1)].map(|row| holds(&[row], "a call: "));
+        assert_eq!(judged, [Some(true), Some(false)]);
+    }
+
+    #[test]
+    fn bursts_have_bounds_of_their_own() {
+        let row = |at: usize, value: f64| {
+            let series = voice::burst_series(voice::BURST_GOALS[at].0, Way::DEFAULT);
+            Row::new(voice::FIGURE.id, series, voice::BURST_LOSS_PERCENT, "%").exactly(value).goal(2.0)
+        };
+        let rows = [row(0, 2.9), row(1, 2.1)];
+        assert_eq!(holds(&rows, "a call over"), Some(false));
+        assert_eq!(holds(&rows[..1], "a call over"), Some(true));
+        assert_eq!(holds(&rows, "a call: "), None);
+    }
+
+    #[test]
+    fn no_kind_of_loss_may_make_the_default_slower_than_off() {
+        let row = |value: f64| {
+            let series = format!("{}: {}", harder::BY_OFF, Way::DEFAULT);
+            Row::new(harder::FIGURE.id, series, "bursts", "ratio").exactly(value)
+        };
+        let judged = [row(1.02), row(1.03)].map(|row| holds(&[row], "the kind of loss"));
         assert_eq!(judged, [Some(true), Some(false)]);
     }
 

@@ -10,7 +10,7 @@ use crate::pair::Pair;
 use crate::plan::Plan;
 
 /// The rate of the link in each direction.
-const RATE_MEGABITS: u32 = 20;
+pub(super) const RATE_MEGABITS: u32 = 20;
 /// Packets that wait for it at most.
 const QUEUE_FRAMES: usize = 120;
 /// Room for them.
@@ -47,7 +47,8 @@ impl Place {
         Pair::topology(&link, &link)
     }
 
-    fn link(self) -> LinkConfig {
+    /// The link, the same in both directions.
+    pub fn link(self) -> LinkConfig {
         let loss = match self.loss_percent {
             0 => LossConfig::None,
             percent => LossConfig::Bernoulli { probability: f64::from(percent) / 100.0 },

@@ -177,7 +177,7 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 /// When both downloads had come whole, in seconds; and how long all stations were on the air.
 fn reading(outcome: &Outcome) -> Option<[f64; 2]> {
     let last = outcome.downloads.iter().map(|it| it.seconds).fold(0.0, f64::max);
-    let air = outcome.channels.first()?.stations.iter().map(|station| station.air_seconds).sum();
+    let air = outcome.air_seconds()?;
     outcome.all_came_whole().then_some([air, last])
 }
 

@@ -1,9 +1,10 @@
 //! The grid of losses and delays, and three ways to look at it.
 
 use anyhow::Result;
+use lab::Outcome;
 
 use super::combination::{Combination, Mechanism};
-use super::network::{Trial, air_time, waited};
+use super::network::Trial;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
 use crate::row::Row;
@@ -56,7 +57,7 @@ fn switched(setting: &Setting<'_>) -> usize {
 }
 
 fn seeds(setting: &Setting<'_>) -> u32 {
-    setting.plan.seeds(10, 8, 3)
+    setting.plan.seeds(10, 4, 3)
 }
 
 fn cells(setting: &Setting<'_>) -> Vec<(u32, u32)> {
@@ -86,7 +87,7 @@ fn needs(setting: &Setting<'_>) -> Vec<Need> {
 fn sample(
     results: &Results<'_>,
     trial: &Trial,
-    quantity: fn(&lab::Outcome) -> Option<f64>,
+    quantity: fn(&Outcome) -> Option<f64>,
 ) -> Result<Vec<Option<f64>>> {
     Ok(results.outcomes(&trial.name())?.iter().map(quantity).collect())
 }
@@ -97,9 +98,10 @@ fn waited_rows(results: &Results<'_>) -> Result<Vec<Row>> {
     for cell in cells(setting) {
         for combination in Combination::of_first(switched(setting)) {
             let trial = trial(cell, combination);
-            for (what, unit, quantity) in
-                [("waited", "s", waited as fn(&lab::Outcome) -> Option<f64>), ("on the air", "s", air_time)]
-            {
+            for (what, unit, quantity) in [
+                ("waited", "s", Outcome::waited_seconds as fn(&Outcome) -> Option<f64>),
+                ("on the air", "s", Outcome::air_seconds),
+            ] {
                 let sample = sample(results, &trial, quantity)?;
                 let whole: Vec<f64> = sample.iter().copied().flatten().collect();
                 let series = format!("{what}: {}% lost, wire of {} ms", cell.0, cell.1);
@@ -115,7 +117,8 @@ fn waited_rows(results: &Results<'_>) -> Result<Vec<Row>> {
 
 /// The median of what one trial's users waited by what the other's did.
 fn quotient(results: &Results<'_>, one: Trial, other: Trial) -> Result<Option<Estimate>> {
-    let (ours, theirs) = (sample(results, &one, waited)?, sample(results, &other, waited)?);
+    let (ours, theirs) =
+        (sample(results, &one, Outcome::waited_seconds)?, sample(results, &other, Outcome::waited_seconds)?);
     let pairs: Vec<(f64, f64)> =
         ours.into_iter().zip(theirs).filter_map(|(ours, theirs)| Some((ours?, theirs?))).collect();
     Ok(Estimate::paired_median(&pairs))
@@ -128,7 +131,7 @@ fn against_best(results: &Results<'_>) -> Result<Vec<Row>> {
     for cell in cells(setting) {
         let mut samples = Vec::new();
         for combination in Combination::of_first(switched(setting)) {
-            let sample = sample(results, &trial(cell, combination), waited)?;
+            let sample = sample(results, &trial(cell, combination), Outcome::waited_seconds)?;
             let whole: Option<Vec<f64>> = sample.into_iter().collect();
             let whole = whole.filter(|whole| !whole.is_empty()); // of a part, the rest was not run
             samples.extend(whole.map(|whole| (combination, whole)));

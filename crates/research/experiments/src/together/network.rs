@@ -245,18 +245,6 @@ fn inner(name: &str) -> Ipv4Addr {
     }
 }
 
-/// For how long users waited, in seconds: the sum over all that was fetched; `None` where something did not
-/// come whole.
-pub fn waited(outcome: &lab::Outcome) -> Option<f64> {
-    outcome.downloads.iter().map(|download| download.came_whole().then_some(download.seconds)).sum()
-}
-
-/// Air time of all stations, in seconds.
-pub fn air_time(outcome: &lab::Outcome) -> Option<f64> {
-    let channel = outcome.channels.first()?;
-    Some(channel.stations.iter().map(|station| station.air_seconds).sum())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,10 @@ use super::{LONGEST_SECONDS, MOST_DATAGRAMS};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[allow(missing_docs)] // the sentences say what each is
 pub enum Mistake {
+    #[error("seed {0} is given twice: two runs with one seed are one run")]
+    SeedTwice(u64),
+    #[error("seed {0} is too large: the largest is 2^54 - 1, so that two seeds never give one run")]
+    LargeSeed(u64),
     #[error("there are more than 255 links")]
     ManyLinks,
     #[error("there are more than 255 channels")]
@@ -46,6 +50,8 @@ pub enum Mistake {
     DaemonTwice(String),
     #[error("the daemon `{0}` has no command")]
     NoCommand(String),
+    #[error("the readiness check of the daemon `{0}` has no command")]
+    NoReadiness(String),
     #[error("there is no daemon `{0}` to start or stop")]
     NoDaemon(String),
     #[error("download {download} starts after download {after}, which is not an earlier one")]

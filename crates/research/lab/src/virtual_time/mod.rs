@@ -11,6 +11,7 @@
 //! times faster.
 
 mod boot;
+pub mod cache;
 mod library;
 mod scratch;
 
@@ -33,8 +34,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Finds a kernel: the one in [`VARIABLE`], or the one built by `make lab-kernel`, or the ready-made one
-    /// beside the project.
+    /// Finds a kernel: the one in [`VARIABLE`], the one in use of this user's [`cache`], the one of a Python
+    /// environment, the one built by `make lab-kernel`, or the ready-made one beside the project.
     ///
     /// # Errors
     ///
@@ -42,6 +43,10 @@ impl Kernel {
     pub fn find() -> Result<Self, LabError> {
         if let Some(path) = std::env::var_os(VARIABLE) {
             return Self::at(Path::new(&path));
+        }
+        let installed = [cache::in_use(), cache::of_python()].into_iter().flatten();
+        if let Some(kernel) = installed.map(|path| Self::at(&path)).find_map(Result::ok) {
+            return Ok(kernel);
         }
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
         let places = ["lab-kernel/build/linux", "../shared/lab-kernel/linux"];

@@ -7,6 +7,8 @@
 mod cache;
 mod chunks;
 mod codec;
+mod faults;
+mod figure;
 mod kept;
 mod node;
 mod recovery;
@@ -39,7 +41,7 @@ pub struct Args {
     keep_rows: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
     /// Encoding and decoding where 0, 50 and 90% of the bytes repeat
     Codec,
@@ -51,6 +53,8 @@ enum Name {
     Scaling,
     /// Tunnels between two network namespaces, beside wireguard-go, boringtun and the bare cable; needs root
     Tunnel,
+    /// Outages by faults of a first hour, beside the newest wireguard-go; needs root
+    Faults,
     /// Hits of the web cache, beside nginx and Squid where they are installed
     Cache,
 }
@@ -76,7 +80,10 @@ impl Row {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let into = args.keep_rows.as_ref().map(|folder| Ok::<_, anyhow::Error>((folder, kept::commit()?)));
+    let into = args
+        .keep_rows
+        .as_ref()
+        .map(|folder| Ok::<_, anyhow::Error>((folder, kept::commit(args.name != Name::Faults)?)));
     let into = into.transpose()?;
     let name = args.name.to_string();
     let keep = |rows| {
@@ -93,6 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Name::Recovery => recovery::measure(args.runs)?,
         Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return keep(tunnel::run(args.runs, args.json)?),
+        Name::Faults => return keep(faults::run(args.runs, args.json)?),
         Name::Cache => cache::measure(args.runs)?,
     };
     keep(kept::medians(&name, &rows))?;

@@ -29,6 +29,9 @@ pub struct Args {
     /// rights
     #[arg(long, value_name = "DRIVER")]
     driver: Option<DriverName>,
+    /// Fetch each file once, as content that the tunnel never carried
+    #[arg(long)]
+    once: bool,
     /// The seed of the losses on the air
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -67,8 +70,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
 
     let pair = Pair::new(args.seed)?;
-    let whole_bytes = 2 * contents.iter().filter_map(|content| content.length_bytes).sum::<u64>();
-    let screen = Screen::new(args.json, &contents, whole_bytes, link.about)?;
+    let devices = if args.once { 1 } else { 2 };
+    let screen = Screen::new(args.json, &contents, devices as u64, link.about)?;
     let mut runs = Vec::new();
     for (name, carrier) in [
         ("bare link", Carrier::Bare),
@@ -83,7 +86,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             contents: contents.clone(),
             servers: vec![experiments::pair::GATEWAY.to_owned()],
             daemons: pair.daemons(&carrier),
-            downloads: downloads(&carrier, contents.iter().map(|content| &content.name)),
+            downloads: downloads(&carrier, devices, contents.iter().map(|content| &content.name)),
             clients: Vec::new(),
             fresh_seconds: None,
             streams: Vec::new(),
@@ -99,7 +102,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 outcome
             }
         };
-        let run = Run::new(name, &outcome)?;
+        let run = Run::new(name, &outcome, contents.len())?;
         screen.done(&run)?;
         runs.push((run, outcome));
     }
@@ -117,9 +120,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every file, one after the other, and then every file again.
-fn downloads<'a>(carrier: &Carrier, names: impl Iterator<Item = &'a String> + Clone) -> Vec<Download> {
-    let twice = names.clone().chain(names).enumerate();
+/// Every file, one after the other, for each device in turn.
+fn downloads<'a>(
+    carrier: &Carrier,
+    devices: usize,
+    names: impl Iterator<Item = &'a String> + Clone,
+) -> Vec<Download> {
+    let all = std::iter::repeat_n(names, devices).flatten().enumerate();
     let download = |(index, content): (usize, &String)| Download {
         place: STATION.to_owned(),
         from: Pair::server(carrier),
@@ -128,7 +135,7 @@ fn downloads<'a>(carrier: &Carrier, names: impl Iterator<Item = &'a String> + Cl
         start: if index == 0 { Start::default() } else { Start::After(index - 1) },
         stall_seconds: 60,
     };
-    twice.map(download).collect()
+    all.map(download).collect()
 }
 
 /// Runs a scenario on this kernel, shown as it goes.

@@ -3,7 +3,9 @@
 pub use console::doctor::Args;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut findings = console::doctor::examine();
-    findings.extend(crate::doctor::examine());
-    console::doctor::run(args, &findings)
+    console::doctor::run(args, || {
+        let mut findings = console::doctor::examine();
+        findings.extend(crate::doctor::examine());
+        findings
+    })
 }

@@ -136,6 +136,10 @@ struct Wanted {
     /// List the runs by name, with their number of seeds, and run nothing
     #[arg(long, conflicts_with_all = ["report", "check"])]
     list: bool,
+    /// Print the scenarios of the runs, one a line as JSON, and run nothing. The files of keys and contents
+    /// that they name do not exist
+    #[arg(long, conflicts_with_all = ["report", "check", "list"])]
+    scenarios: bool,
     /// Print the rows as a JSON array
     #[arg(long)]
     json: bool,
@@ -149,7 +153,7 @@ struct Wanted {
     claims: claims::List,
     /// Keep the rows in this folder, in the place of older rows of the same figures; documents are made from
     /// docs/rows
-    #[arg(long, value_name = "DIR", conflicts_with = "list")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "scenarios"])]
     keep_rows: Option<PathBuf>,
 }
 
@@ -218,6 +222,15 @@ fn run_experiment(
         let runs = experiment::list(&figures, plan, &args.only, &Contents::find(), runner.driver)
             .map_err(mistake_if_nothing_is_meant)?;
         return list(&runs, args.json);
+    }
+    if args.scenarios {
+        let scenarios = experiment::scenarios(&figures, plan, &args.only, &Contents::find(), runner.driver)
+            .map_err(mistake_if_nothing_is_meant)?;
+        let mut out = std::io::stdout().lock();
+        for scenario in scenarios {
+            writeln!(out, "{}", serde_json::to_string(&scenario)?)?;
+        }
+        return Ok(());
     }
     let keeping = args
         .keep_rows

@@ -10,9 +10,11 @@ mod doctor;
 mod experiment;
 mod guest;
 mod keep;
+mod kernel;
 mod man;
 mod node;
 mod papers;
+mod reproduce;
 mod results;
 mod run;
 mod trace;
@@ -21,6 +23,8 @@ console::commands! {
     Demo in demo,
     Experiment in experiment,
     Papers in papers,
+    Reproduce in reproduce,
+    Kernel in kernel,
     Results in results,
     Bench in bench,
     Trace in trace,

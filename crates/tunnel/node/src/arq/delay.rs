@@ -9,10 +9,12 @@ use std::time::Duration;
 
 /// For how long, at least, extremes are remembered; at most twice as long.
 const MEMORY: Duration = Duration::from_secs(10);
-/// Less queueing than this is no long queue, whatever the longest was.
+/// Less queueing than this, and an eighth of the path's own length up to [`MOST_UNREST`], is no long queue,
+/// whatever the longest was.
 const NO_QUEUE: Duration = Duration::from_millis(4);
-/// A queue of this length has not overflown, on any path.
-const SHORT_QUEUE: Duration = Duration::from_millis(20);
+/// Less than this, and a thirty-second part of that length, is the unrest of a path without any queue.
+const UNREST: Duration = Duration::from_millis(2);
+const MOST_UNREST: Duration = Duration::from_millis(20);
 
 /// The shortest and the longest of a time.
 #[derive(Debug, Clone, Copy)]
@@ -72,21 +74,43 @@ impl Delay {
         self.extremes().map(|extremes| extremes.shortest)
     }
 
-    /// Whether the queue was so short at the latest measurement that nothing can have overflown: it took an
-    /// eighth of the longest queueing lately seen, or next to nothing.
+    /// How much longer than the shortest the latest round trip was.
+    #[must_use]
+    pub fn queueing(&self) -> Option<Duration> {
+        self.shortest().map(|shortest| self.latest.saturating_sub(shortest))
+    }
+
+    /// Whether the queue was so short at the latest measurement that nothing can have overflown: it took a
+    /// quarter of the longest queueing lately seen, or next to nothing.
     #[must_use]
     pub fn queue_is_short(&self) -> bool {
         let Some(Extremes { shortest, longest }) = self.extremes() else { return true };
-        self.latest.saturating_sub(shortest) <= SHORT_QUEUE.max((longest - shortest) / 8)
+        self.latest.saturating_sub(shortest) <= Self::unrest(shortest).max((longest - shortest) / 4)
     }
 
     /// Whether the queue was long at the latest measurement: more than half of the longest queueing lately
-    /// seen, and more than the path's own unrest.
+    /// seen, and more than any unrest.
     #[must_use]
     pub fn queue_is_long(&self) -> bool {
-        let Some(Extremes { shortest, longest }) = self.extremes() else { return false };
-        let queueing = self.latest.saturating_sub(shortest);
-        queueing > NO_QUEUE + (shortest / 8).min(SHORT_QUEUE) && queueing > (longest - shortest) / 2
+        self.exceeds(|shortest| NO_QUEUE + (shortest / 8).min(MOST_UNREST))
+    }
+
+    /// Whether it may have overflown then: the same, and more than the usual unrest. A queue of a few packets
+    /// is shorter than what surely is long.
+    #[must_use]
+    pub fn queue_may_overflow(&self) -> bool {
+        self.exceeds(Self::unrest)
+    }
+
+    /// Whether the latest queueing is more than half of the longest, and than a bound by the path's length.
+    fn exceeds(&self, least: impl Fn(Duration) -> Duration) -> bool {
+        self.extremes().is_some_and(|Extremes { shortest, longest }| {
+            self.latest.saturating_sub(shortest) > least(shortest).max((longest - shortest) / 2)
+        })
+    }
+
+    fn unrest(shortest: Duration) -> Duration {
+        UNREST + (shortest / 32).min(MOST_UNREST)
     }
 }
 
@@ -124,6 +148,13 @@ mod tests {
         for (rtt, long) in [(600, false), (610, false), (660, true), (615, false)] {
             far.sample(MS, rtt * MS);
             assert_eq!(far.queue_is_long(), long, "{rtt} ms");
+        }
+        // ten packets at 20 Mbit/s are 6 ms
+        let mut shallow = Delay::default();
+        for (rtt, may_overflow) in [(20, false), (22, false), (26, true), (23, false), (24, true)] {
+            shallow.sample(MS, rtt * MS);
+            assert_eq!(shallow.queue_may_overflow(), may_overflow, "{rtt} ms");
+            assert!(!shallow.queue_is_long(), "{rtt} ms");
         }
         // old round trips are forgotten
         for second in 20..60 {

@@ -10,6 +10,7 @@ pub mod receipts;
 pub mod reorder;
 pub mod sender;
 
+use delay::Delay;
 use nack::Nack;
 use receipts::{Fate, GAP_TOLD_AFTER, Outstanding, Received};
 use reorder::Reorder;
@@ -29,6 +30,19 @@ pub struct Abilities {
     pub recovers: bool,
     /// This node does.
     pub sends_again: bool,
+}
+
+/// What receipts told until now.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The newest sequence of the last receipt.
+    pub newest: u64,
+    /// Sequences up to that one, from the beginning.
+    pub sent: u64,
+    /// How many of them came, repairs not counted.
+    pub came: u64,
+    /// The round trips.
+    pub delay: &'a Delay,
 }
 
 /// ARQ of one link.
@@ -97,6 +111,11 @@ impl Arq {
     #[must_use]
     pub fn air_units(&self) -> u64 {
         self.outstanding.air_units()
+    }
+
+    /// Signals of congestion that the end hosts are to have for what repairs restored, since the last call.
+    pub fn take_signals(&mut self) -> u64 {
+        self.outstanding.take_signals()
     }
 
     /// How long to wait before something is asked for again.

@@ -1,8 +1,8 @@
 //! The sending side: sequences, their fates by receipts, and retransmissions.
 
-use super::Arq;
 use super::receipts::{Fate, HISTORY};
 use super::sender::{Copy, Retransmission, Sender};
+use super::{Arq, Progress};
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::receipt::Receipt;
@@ -77,6 +77,14 @@ impl Arq {
     /// further ones may follow.
     pub fn set_corrected(&mut self, is_corrected: bool, again: bool) {
         self.outstanding.set_corrected(is_corrected, again);
+    }
+
+    /// What receipts told; `None` before the first one.
+    #[must_use]
+    pub fn progress(&self) -> Option<Progress<'_>> {
+        let newest = self.outstanding.newest_reported()?;
+        let (sent, came) = self.outstanding.totals();
+        Some(Progress { newest, sent, came, delay: self.outstanding.delay() })
     }
 
     /// The sequence before which a receipt tells nothing any more; `None` if it is for what was never sent.

@@ -2,11 +2,12 @@
 //! bound.
 //!
 //! A packet behind a gap waits until the gap is filled, so that the end hosts see no reordering where the
-//! sender repairs its losses soon enough. Nothing waits longer than the
-//! bound that the caller gives, which may be none at all, and no more than so many packets and bytes wait.
-//! Acknowledgments of TCP pass: a later one says all that an earlier one does, and one that waits stops the
-//! sender's clock.
+//! sender repairs its losses soon enough. Nothing waits longer than the bound that the caller gives, which
+//! may be none at all, and no more than so many packets and bytes wait. Acknowledgments of TCP pass: a later
+//! one says all that an earlier one does, and one that waits stops the sender's clock. Packets of a call
+//! pass, too: its ends put them in order themselves, and have no time.
 
+use crate::path::lifetime::is_real_time;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -61,8 +62,8 @@ impl Reorder {
             return;
         }
         if let Entry::Vacant(place) = self.waiting.entry(sequence) {
-            if let Some(acknowledgment) = packet.take_if(|packet| waits_for_nothing(packet)) {
-                out(sequence, acknowledgment);
+            if let Some(urgent) = packet.take_if(|packet| waits_for_nothing(packet)) {
+                out(sequence, urgent);
             }
             self.bytes += packet.as_ref().map_or(0, Vec::len);
             place.insert(Waiting { since: now, packet });
@@ -109,7 +110,7 @@ impl Reorder {
 }
 
 fn waits_for_nothing(packet: &[u8]) -> bool {
-    packet.len() <= ACKNOWLEDGMENT_BYTES && is_pure_acknowledgment(packet)
+    is_real_time(packet) || packet.len() <= ACKNOWLEDGMENT_BYTES && is_pure_acknowledgment(packet)
 }
 
 #[cfg(test)]
@@ -143,18 +144,21 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgment_waits_for_nothing_and_comes_once() {
-        let mut reorder = Reorder::default();
-        let mut acknowledgment = Vec::new();
-        let tcp = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(80, 4242, 77, 1000);
-        tcp.ack(1).write(&mut acknowledgment, &[]).unwrap();
-        let mut out = Vec::new();
-        for (sequence, packet) in [(2, &acknowledgment), (2, &acknowledgment), (3, &vec![3]), (0, &vec![0])] {
-            reorder.arrived(MS, sequence, Some(packet.clone()), &mut |sequence, _| out.push(sequence));
+    fn an_acknowledgment_and_a_call_s_packet_wait_for_nothing_and_come_once() {
+        let (mut acknowledgment, mut voice) = (Vec::new(), Vec::new());
+        let ip = || PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64);
+        ip().tcp(80, 4242, 77, 1000).ack(1).write(&mut acknowledgment, &[]).unwrap();
+        ip().udp(5004, 5004).write(&mut voice, &[0; 160]).unwrap();
+        for urgent in [acknowledgment, voice] {
+            let mut reorder = Reorder::default();
+            let mut out = Vec::new();
+            for (sequence, packet) in [(2, &urgent), (2, &urgent), (3, &vec![3]), (0, &vec![0])] {
+                reorder.arrived(MS, sequence, Some(packet.clone()), &mut |sequence, _| out.push(sequence));
+            }
+            assert_eq!(out, [2, 0]);
+            reorder.arrived(MS, 1, Some(vec![1]), &mut |sequence, _| out.push(sequence));
+            assert_eq!(out, [2, 0, 1, 3]);
         }
-        assert_eq!(out, [2, 0]);
-        reorder.arrived(MS, 1, Some(vec![1]), &mut |sequence, _| out.push(sequence));
-        assert_eq!(out, [2, 0, 1, 3]);
     }
 
     proptest! {

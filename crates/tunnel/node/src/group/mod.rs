@@ -18,9 +18,12 @@
 //! A packet that does not fit is cut at its datagram's end, as without a group. An overhearer keeps the front
 //! until the rest arrives ([`pieces`]).
 //!
+//! Where sharing costs more air time than it saves, it pauses ([`balance`]).
+//!
 //! When a member leaves, the others get another key: distribute, switch, retire. Until a member has it, its
 //! packets travel under its own key.
 
+mod balance;
 pub(crate) mod coding;
 mod heard;
 mod listener;
@@ -31,6 +34,7 @@ mod pieces;
 mod roles;
 mod sharing;
 
+pub(crate) use balance::Turn;
 pub(crate) use heard::Untold;
 pub(crate) use listener::{Listener, Rest};
 pub(crate) use member::Member;

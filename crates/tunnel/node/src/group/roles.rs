@@ -2,6 +2,7 @@
 
 use super::coding::{Named, Reports};
 use super::{Listener, Member, Sharing};
+use crate::features::Overhearing;
 use crate::session::keyring::OfPeer;
 use std::time::Duration;
 use wire::group::{Membership, Shared};
@@ -12,9 +13,9 @@ use wire::natives::Overheard;
 #[derive(Default)]
 pub(crate) struct Roles {
     /// The peer is a station of this node's group.
-    member: Option<Member>,
+    member: Option<Overhearing<Member>>,
     /// This node is a station of the peer's group.
-    listener: Option<Listener>,
+    listener: Option<Overhearing<Listener>>,
     /// The peer becomes a member of groups.
     listens: bool,
     /// The peer takes apart natives that share a frame.
@@ -50,28 +51,28 @@ impl Roles {
 
     /// The peer as a member of this node's group.
     pub fn member(&self) -> Option<&Member> {
-        self.member.as_ref()
+        self.member.as_deref()
     }
 
     /// The same, to be changed.
     pub fn member_mut(&mut self) -> Option<&mut Member> {
-        self.member.as_mut()
+        self.member.as_deref_mut()
     }
 
     /// This node as a member of the peer's group.
     pub fn listener(&self) -> Option<&Listener> {
-        self.listener.as_ref()
+        self.listener.as_deref()
     }
 
     /// The same, to be changed.
     pub fn listener_mut(&mut self) -> Option<&mut Listener> {
-        self.listener.as_mut()
+        self.listener.as_deref_mut()
     }
 
     /// The peer, of this number and boot, is to become a member, if it can and is none.
     pub fn begin_membership(&mut self, now: Duration, (id, boot): (u8, u64), sharing: &Sharing) {
         if self.listens && self.member.is_none() {
-            self.member = Some(Member::new(id, sharing.mac_key(id, boot), now));
+            self.member = Overhearing::of(|| Member::new(id, sharing.mac_key(id, boot), now));
         }
     }
 
@@ -85,9 +86,10 @@ impl Roles {
     /// The peer names this node's membership. Which keys are this node's then; `None`: it makes no sense.
     pub fn join(&mut self, membership: Membership, slot_bits: u8) -> Option<OfPeer> {
         if !self.listener.as_mut().is_some_and(|listener| listener.renew(&membership)) {
-            self.listener = Listener::new(membership, slot_bits);
+            let listener = Listener::new(membership, slot_bits);
+            self.listener = listener.and_then(|listener| Overhearing::of(|| listener));
         }
-        self.listener.as_ref().map(Listener::key_ids)
+        self.listener().map(Listener::key_ids)
     }
 
     /// This node leaves the peer's group, and its cache is lost.
@@ -122,8 +124,8 @@ impl Roles {
     /// When the peer is told something of groups, under keys that are the two nodes' own.
     pub fn tell_at(&self) -> Option<Duration> {
         let times = [
-            self.member.as_ref().and_then(Member::tell_at),
-            self.listener.as_ref().and_then(Listener::speaks_at),
+            self.member().and_then(Member::tell_at),
+            self.listener().and_then(Listener::speaks_at),
             self.reports.tell_at(),
         ];
         times.into_iter().flatten().min()

@@ -1,6 +1,7 @@
 //! A gateway's end: the group's key, and what is known of its members.
 
 use super::Neighbours;
+use super::balance::{Balance, Turn};
 use crate::config::Group;
 use crate::session::handshake::derive;
 use crate::session::seal::{Seal, TrafficKey};
@@ -38,15 +39,18 @@ pub(crate) struct Sharing {
     compressor: Option<Compressor>,
     /// Other gateways of the operator.
     pub neighbours: Option<Neighbours>,
+    /// Whether sharing pays. `None` where that cannot be counted here: other gateways and relays use what
+    /// this node shares.
+    balance: Option<Balance>,
 }
 
 impl Sharing {
     /// A group without members. `secret` is random and new with each boot. With neighbours there is an
     /// `address_key` that is theirs, too; without, none but this boot's members know it. `compresses`:
-    /// whether what is shared is compressed.
+    /// whether what is shared is compressed. `counts`: sharing pauses where it does not pay.
     pub fn new(
         group: Group,
-        compresses: bool,
+        (compresses, counts): (bool, bool),
         secret: [u8; KEY_BYTES],
         neighbours: Option<(Neighbours, [u8; KEY_BYTES])>,
         now: Duration,
@@ -66,6 +70,7 @@ impl Sharing {
             rekey_at: now,
             is_new: true,
             compressor: compresses.then(Compressor::new),
+            balance: (counts && neighbours.is_none()).then(|| Balance::new(group.slot_bits, now)),
             neighbours,
         };
         sharing.rekey(now);
@@ -80,7 +85,7 @@ impl Sharing {
         now: Duration,
     ) {
         let compresses = self.compressor.is_some();
-        if let Ok(anew) = Sharing::new(self.group, compresses, secret, Some(neighbours), now) {
+        if let Ok(anew) = Sharing::new(self.group, (compresses, false), secret, Some(neighbours), now) {
             *self = Sharing { rates: std::mem::take(&mut self.rates), ..anew };
         }
     }
@@ -107,10 +112,11 @@ impl Sharing {
     /// When [`handle_timeout`](Sharing::handle_timeout) has something to do.
     pub fn timeout(&self) -> Duration {
         let neighbours = self.neighbours.as_ref().and_then(Neighbours::timeout);
+        let balance = self.balance.as_ref().and_then(Balance::timeout);
         if self.is_new || self.next_counter >= REKEY_AFTER_UNITS {
             Duration::ZERO
         } else {
-            neighbours.map_or(self.rekey_at, |at| at.min(self.rekey_at))
+            [neighbours, balance].into_iter().flatten().fold(self.rekey_at, Duration::min)
         }
     }
 
@@ -123,6 +129,39 @@ impl Sharing {
             neighbours.handle_timeout(&mut self.codec, now);
         }
         std::mem::take(&mut self.is_new)
+    }
+
+    /// Pauses sharing where it does not pay, and tries it again.
+    pub fn weigh(&mut self, now: Duration) -> Option<Turn> {
+        self.balance.as_mut().and_then(|balance| balance.step(now))
+    }
+
+    /// Whether packets are shared now.
+    pub fn shares(&self) -> bool {
+        self.balance.as_ref().is_none_or(Balance::shares)
+    }
+
+    /// Whether sharing pays, if that is counted.
+    pub fn balance(&self) -> Option<&Balance> {
+        self.balance.as_ref()
+    }
+
+    /// A packet to a member was shared: bytes that it has less, and more, than one that is not.
+    pub fn note_packet(&mut self, member: u8, removed_bytes: usize, added_bytes: usize) {
+        let (saved, spent) =
+            (self.air_nanoseconds(member, removed_bytes), self.air_nanoseconds(member, added_bytes));
+        if let Some(balance) = &mut self.balance {
+            balance.note_packet(saved, spent);
+        }
+    }
+
+    /// A message that sharing caused, of so many bytes, in a datagram of its own or not.
+    pub fn note_message(&mut self, member: u8, bytes: usize, is_alone: bool) {
+        let header = if is_alone { AirTime::of_rate(1).header.as_nanos() as u64 } else { 0 };
+        let nanoseconds = header + self.air_nanoseconds(member, bytes);
+        if let Some(balance) = &mut self.balance {
+            balance.spend(nanoseconds);
+        }
     }
 
     /// The group, as others are told of it.

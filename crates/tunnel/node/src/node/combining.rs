@@ -33,7 +33,7 @@ struct Alone {
 impl Node {
     /// By what others know the native of a packet that a peer sent.
     pub(super) fn name(&self, from: usize, sequence: u64, inner: &Inner) -> Option<Name> {
-        self.ctx.coding.as_ref()?;
+        self.ctx.coding.as_deref()?;
         let (overheard, is_known) = self.peers[from].name_of(sequence, inner)?;
         let is_known = is_known && inner.payload_bytes() >= LEAST_BYTES;
         let from = u8::try_from(from).ok().filter(|_| is_known)?;
@@ -64,7 +64,7 @@ impl Node {
     fn partners(&mut self, now: Duration, first: usize) -> Option<Vec<(usize, Name)>> {
         let (name, bytes) = self.peers[first].native_that_waits(now, true, &self.ctx)?;
         let count = self.peers.len();
-        let turn = self.ctx.coding.as_ref()?.turn;
+        let turn = self.ctx.coding.as_deref()?.turn;
         let others = (0..count).map(|at| (at + turn) % count).filter(|at| *at != first);
         let mut waiting = vec![None; count];
         for at in others.clone() {
@@ -72,7 +72,7 @@ impl Node {
         }
         waiting[first] = Some((name, bytes));
         let is_small = |bytes: usize| bytes < SMALL_BYTES;
-        let coding = self.ctx.coding.as_mut()?;
+        let coding = self.ctx.coding.as_deref_mut()?;
         coding.turn = turn.wrapping_add(1);
         let mut chosen = Vec::new();
         let candidate = |of: u16, same_size: bool| {
@@ -135,7 +135,7 @@ impl Node {
 
     /// It goes to the one that hears worst, since its radio sends it again; among equals each has its turn.
     fn addressee_first(&self, together: &mut [Alone]) {
-        let turn = self.ctx.coding.as_ref().map_or(0, |coding| coding.turn);
+        let turn = self.ctx.coding.as_deref().map_or(0, |coding| coding.turn);
         together.rotate_left(turn % together.len().max(1));
         let loss = |at: usize| self.peers[together[at].peer].loss().unwrap_or(0.0);
         let worst = (0..together.len()).reduce(|worst, at| if loss(at) > loss(worst) { at } else { worst });
@@ -157,7 +157,7 @@ impl Node {
             .collect();
         let Some(parts) = parts else { return false };
         let counter = first.native.packed.seal.counter();
-        let Some(key_id) = self.ctx.sharing.as_ref().map(Sharing::key_id) else { return false };
+        let Some(key_id) = self.ctx.sharing.as_deref().map(Sharing::key_id) else { return false };
         out.clear();
         out.extend_from_slice(&first.datagram[..=SEALED_HEADER_BYTES]);
         out.resize(SEALED_HEADER_BYTES + FRONT_BYTES, 0);

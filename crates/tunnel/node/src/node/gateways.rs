@@ -131,7 +131,7 @@ impl Node {
 
     fn hear_neighbour(&mut self, now: Duration, peer: usize, bytes: &[u8]) {
         let neighbours =
-            self.ctx.sharing.as_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
+            self.ctx.sharing.as_deref_mut().and_then(|it| Some((&mut it.codec, it.neighbours.as_mut()?)));
         let counters = self.peers[peer].counters_mut();
         counters.neighbour_messages_received += 1;
         let locations = match &mut self.ctx.roaming {
@@ -216,7 +216,7 @@ impl Node {
         let Roaming::Gateway(locations) = &mut self.ctx.roaming else { return };
         let mut messages = Vec::new();
         if let Some(has) = locations.say(now, |peer| self.peers[peer].is_up()) {
-            let group = self.ctx.sharing.as_ref();
+            let group = self.ctx.sharing.as_deref();
             let group = group.and_then(|it| Some(it.neighbours.as_ref()?.own_group(it.group())));
             for message in has.into_iter().chain(group) {
                 let to_each = locations.neighbours().iter().map(|neighbour| (*neighbour, message.clone()));
@@ -228,7 +228,9 @@ impl Node {
 
     /// Sends these messages to other gateways, and those that the group has for them.
     fn say_messages(&mut self, mut messages: Vec<(usize, Vec<u8>)>) {
-        if let Some(neighbours) = self.ctx.sharing.as_mut().and_then(|sharing| sharing.neighbours.as_mut()) {
+        if let Some(neighbours) =
+            self.ctx.sharing.as_deref_mut().and_then(|sharing| sharing.neighbours.as_mut())
+        {
             while let Some((neighbour, message)) = neighbours.poll_message() {
                 messages.push((usize::from(neighbour), message));
             }
@@ -243,7 +245,7 @@ impl Node {
 
     /// Status of a peer, with its place.
     pub(super) fn status_of(&self, now: Duration, peer: &Peer) -> PeerStatus {
-        let mut status = peer.status(now, self.ctx.sharing.as_ref());
+        let mut status = peer.status(now, self.ctx.sharing.as_deref());
         let network = peer.sessions().network();
         status.previous_network_key = network.is_some_and(|network| !self.identity.is_current(network));
         if let Roaming::Gateway(locations) = &self.ctx.roaming
@@ -252,7 +254,7 @@ impl Node {
             status.associated_with = Some(self.peers[gateway].name().to_owned());
         }
         if self.ctx.roaming.is_neighbour(peer.index()) {
-            let neighbours = self.ctx.sharing.as_ref().and_then(|sharing| sharing.neighbours.as_ref());
+            let neighbours = self.ctx.sharing.as_deref().and_then(|sharing| sharing.neighbours.as_ref());
             status.overheard_by = neighbours.map(|it| it.overheard_by(peer.index() as u16));
         }
         status

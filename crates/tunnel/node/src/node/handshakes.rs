@@ -47,6 +47,7 @@ impl Node {
         }
         let answer = self.answer_initiation((now, from), unit.key_id, &initiation, has_cookie);
         if let Some(answer) = &answer {
+            self.peers[answer.peer].count_received(from, unit.header.len() + unit.body.len());
             self.post_answer((now, from), (unit.key_id, &initiation), answer);
         }
         self.admission.answers.note(initiation.mark, answer);
@@ -64,6 +65,9 @@ impl Node {
         let heard = match self.identity.hear(initiation, &mut self.rng) {
             Ok(heard) => heard,
             Err(why) => {
+                if why == Refused::Authentication {
+                    self.tell_of_other_key(now, first_from);
+                }
                 self.refuse_handshake(why);
                 return None;
             }
@@ -122,6 +126,14 @@ impl Node {
         }
     }
 
+    /// Tells of a node that takes this one for another: it has the network's key, and not this node's.
+    fn tell_of_other_key(&mut self, now: Duration, from: SocketAddr) {
+        if self.ctx.keyring.shard().is_first() && self.misaddressed.is_told(now) {
+            let own = self.ctx.config.private_key.public();
+            self.ctx.events.push(Event::Misaddressed { own, from });
+        }
+    }
+
     /// An initiation came again: its sender gets the lost answer once more, and the session stays.
     fn answer_again(&mut self, now: Duration, from: SocketAddr, asked: (u32, &Marked<'_>)) {
         self.refused.handshake_repeated += 1;
@@ -142,7 +154,7 @@ impl Node {
             self.peers[answer.peer].sessions_mut().note_answer(session, to);
         }
         match &answer.letter {
-            Letter::Unit(unit) => self.post(to, unit.clone()),
+            Letter::Unit(unit) => self.post_to_peer(answer.peer, to, unit.clone()),
             Letter::Cookie => self.post_cookie(now, to, asked),
         }
     }
@@ -161,7 +173,7 @@ impl Node {
         let (key, asked) = (initiation.network.cookie_key(), (key_id, initiation.mark));
         let unit = challenge::give_cookie(key, asked, cookie, &mut self.rng);
         self.refused.handshake_challenged += 1;
-        self.post(to, unit);
+        let _ = self.post(to, unit);
     }
 
     /// A peer asks for more before it answers our initiation.
@@ -175,12 +187,12 @@ impl Node {
             |boot| Introduction { identity: &self.identity, hello: own_hello(&self.ctx.config, boot) };
         let (rng, keyring) = (&mut self.rng, &mut self.ctx.keyring);
         match self.peers[index].challenged(now, introduce, unit, rng, keyring) {
-            Some(letter) => self.post(to, letter),
+            Some(letter) => self.post_to_peer(index, to, letter),
             None => self.refused.authentication += 1,
         }
     }
 
-    pub(super) fn handle_response(&mut self, now: Duration, unit: &Unit<'_>) {
+    pub(super) fn handle_response(&mut self, now: Duration, from: SocketAddr, unit: &Unit<'_>) {
         let Some(index) = self.ctx.keyring.owner(unit.key_id) else {
             self.refused.unknown_key += 1;
             return;
@@ -188,6 +200,7 @@ impl Node {
         let peer = &mut self.peers[index];
         match peer.sessions_mut().finish(now, &self.identity, unit, &mut self.ctx.keyring) {
             Ok(Some(local_id)) => {
+                peer.count_received(from, unit.header.len() + unit.body.len());
                 // where it came from nothing proves: the first sealed unit does
                 peer.use_session(now, local_id, &mut self.ctx);
                 // the first sealed unit tells the responder that these keys are in use
@@ -218,7 +231,7 @@ impl Node {
         unit::emit_header(Kind::Reset, key_id, None, &mut letter);
         wire::reset::emit(self.identity.reset_token(key_id), &mut letter);
         if letter.len() < came_bytes && self.resets.take(now) {
-            self.post(to, letter);
+            let _ = self.post(to, letter);
         }
     }
 
@@ -244,7 +257,7 @@ impl Node {
         let (public_key, initiator) = self.peers[index].initiator_mut();
         let (peer, rng, keyring) = ((index, public_key), &mut self.rng, &mut self.ctx.keyring);
         if let Some(letter) = initiator.initiate(now, &introduction, peer, rng, keyring) {
-            self.post(to, letter);
+            self.post_to_peer(index, to, letter);
         }
     }
 
@@ -269,10 +282,21 @@ impl Node {
         true
     }
 
-    fn post(&mut self, to: SocketAddr, letter: Vec<u8>) {
-        if self.letters.len() < MAX_LETTERS {
+    /// Posts a message of a handshake, and counts it as the peer's.
+    fn post_to_peer(&mut self, index: usize, to: SocketAddr, letter: Vec<u8>) {
+        let bytes = letter.len();
+        if self.post(to, letter) {
+            self.peers[index].count_sent(to, bytes);
+        }
+    }
+
+    /// Whether there is room for the letter.
+    fn post(&mut self, to: SocketAddr, letter: Vec<u8>) -> bool {
+        let has_room = self.letters.len() < MAX_LETTERS;
+        if has_room {
             self.letters.push_back((to, letter));
         }
+        has_room
     }
 }
 

@@ -9,6 +9,7 @@ use crate::route::ELSEWHERE;
 use crate::session::shard::Shard;
 use crate::status::PeerStatus;
 use rand::RngExt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 impl Node {
@@ -99,6 +100,21 @@ impl Node {
             sharing.forget(index as u8);
         }
         self.peers[index] = Peer::vacant(index, &self.ctx.config);
+    }
+
+    /// Where the peers without an `endpoint` are, for the next start of this node.
+    pub fn last_addresses(&self) -> impl Iterator<Item = (PublicKey, SocketAddr)> {
+        let peers = self.peers.iter().filter(|peer| !peer.is_vacant());
+        peers.filter_map(|peer| Some((*peer.public_key(), peer.last_address()?)))
+    }
+
+    /// A peer was at this address when the node ran last: a handshake begins, so that the peer learns at once
+    /// where this node is now. Other peers' keys change nothing.
+    pub fn find(&mut self, now: Duration, key: &PublicKey, address: SocketAddr) {
+        let Some(index) = self.by_public_key.get(key).copied() else { return };
+        if self.peers[index].suppose_at(address) {
+            self.initiate(now, index);
+        }
     }
 
     /// Status of the peers.

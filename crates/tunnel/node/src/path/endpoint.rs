@@ -57,6 +57,13 @@ impl Endpoint {
         *self = Endpoint { newest: self.newest, ..Endpoint::new(configured) };
     }
 
+    /// The peer was at `address` before this node started, and nothing is known of it since.
+    pub fn suppose(&mut self, address: SocketAddr) {
+        if self.address.is_none() {
+            *self = Endpoint { is_proven: false, ..Endpoint::new(Some(address)) };
+        }
+    }
+
     /// Where it is.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {

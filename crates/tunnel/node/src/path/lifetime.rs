@@ -35,6 +35,12 @@ pub fn lifetime(packet: &[u8]) -> Duration {
     }
 }
 
+/// Whether an IP packet is of a call, a game, or the like: each moment that it waits harms.
+#[must_use]
+pub fn is_real_time(packet: &[u8]) -> bool {
+    lifetime(packet) == REAL_TIME
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

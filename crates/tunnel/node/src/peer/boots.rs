@@ -49,8 +49,19 @@ impl Boots {
         self.base.wrapping_add(self.said)
     }
 
+    /// The own boot for the answer to an initiation with this boot of the peer, which has no link here now.
+    ///
+    /// The peer has no state under an own boot without a link, or under any if it never had a link here.
+    /// Then the answer says the same as a handshake that this node begins at that time. So both sessions are
+    /// of one link, whichever is used first.
+    pub fn for_answer(&mut self, peer: u64) -> u64 {
+        let may_have_state = self.knows(peer) || self.past.len() == MAX_PAST;
+        let has_link = self.used.is_some_and(|used| self.said <= used);
+        if may_have_state && has_link { self.fresh() } else { self.said() }
+    }
+
     /// An own boot that no handshake has said to the peer.
-    pub fn fresh(&mut self) -> u64 {
+    fn fresh(&mut self) -> u64 {
         self.highest += 1;
         self.base.wrapping_add(self.highest)
     }
@@ -129,9 +140,26 @@ mod tests {
     fn a_peer_that_starts_anew_begins_a_link_at_once() {
         let mut boots = Boots::new(u64::MAX);
         assert_eq!(boots.begin(u64::MAX, 7), Begin::Anew);
+        assert_eq!(boots.for_answer(8), u64::MAX);
         assert_eq!(boots.begin(u64::MAX, 8), Begin::Anew, "it can have nothing of this node");
-        assert_eq!(boots.fresh(), 0, "behind the highest number");
+        assert_eq!(boots.for_answer(7), 0, "behind the highest number");
         assert_eq!(boots.said(), u64::MAX);
+    }
+
+    #[test]
+    fn an_answer_says_what_a_handshake_says_that_crosses_it() {
+        let mut boots = Boots::new(100);
+        assert_eq!(boots.begin(100, 7), Begin::Anew);
+        assert_eq!(boots.lose(), 101);
+        for peer in [7, 8] {
+            assert_eq!(boots.for_answer(peer), boots.said(), "no link is with 101");
+        }
+        assert_eq!(boots.begin(101, 8), Begin::Anew);
+        assert_eq!(boots.for_answer(7), 102, "7 may have a link with 101");
+        for peer in 9..9 + MAX_PAST as u64 {
+            boots.begin(101, peer);
+        }
+        assert_ne!(boots.for_answer(7), boots.said(), "7 is forgotten");
     }
 
     #[test]

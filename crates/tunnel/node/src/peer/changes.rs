@@ -15,6 +15,7 @@ impl Peer {
             endpoint: None,
             allowed_ips: Vec::new(),
             keepalive: None,
+            bits_a_second: None,
         };
         Peer { vacant: true, ..Peer::new(index, config, node, 0, [0; 4]) }
     }
@@ -32,6 +33,11 @@ impl Peer {
         }
         if before.keepalive != next.keepalive {
             self.ping_at = next.keepalive.map(|keepalive| now + keepalive);
+        }
+        if before.bits_a_second != next.bits_a_second
+            && let Some(controller) = self.link.as_mut().and_then(|link| link.hop.as_mut())
+        {
+            controller.set_told(next.bytes_a_second());
         }
         if before.endpoint == next.endpoint || self.endpoint.address() == next.endpoint {
             return;

@@ -77,6 +77,21 @@ impl Peer {
         self.endpoint.address()
     }
 
+    /// Where it heard what was sent to it last, if it has no `endpoint`.
+    pub(crate) fn last_address(&self) -> Option<SocketAddr> {
+        let is_proven = self.config.endpoint.is_none() && !self.endpoint.is_uncertain();
+        self.endpoint.address().filter(|_| is_proven)
+    }
+
+    /// It was at this address before the node started. Whether a handshake is to begin.
+    pub(crate) fn suppose_at(&mut self, address: SocketAddr) -> bool {
+        let is_unknown = self.endpoint.address().is_none() && !self.revoked;
+        if is_unknown {
+            self.endpoint.suppose(address);
+        }
+        is_unknown
+    }
+
     /// Bytes that a datagram to it may have.
     pub(crate) fn datagram_limit(&self) -> usize {
         self.path.limit()

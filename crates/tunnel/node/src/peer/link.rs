@@ -17,8 +17,10 @@ use crate::arq::{Abilities, Arq};
 use crate::config::Config;
 use crate::elimination::compress::Shortening;
 use crate::elimination::reduce::{Reduce, Restore};
+use crate::features;
 use crate::fec::{Fec, Outgoing};
 use crate::group::Roles;
+use crate::hop::Controller;
 use crate::path::delay::PathDelay;
 use crate::path::mtu::Measured;
 use crate::session::transport::Ends;
@@ -59,6 +61,8 @@ pub struct Link {
     pub(super) arq: Arq,
     /// Units that are restored before they would be sent again.
     pub(super) fec: Fec,
+    /// How much may be under way; not where a group hears packets, and in no plain tunnel.
+    pub(super) hop: Option<Controller>,
     /// Leaves out what the peer has.
     pub(super) reduce: Reduce,
     /// Puts back what we have.
@@ -81,9 +85,7 @@ pub fn capabilities(config: &Config) -> u32 {
     let (parameters, snoop) = (&config.reduce, config.snoop.as_ref());
     let codes = snoop.is_some_and(Settings::codes);
     LENGTHENS
-        | UNCODES
-        | UNCODES_ROWS
-        | HEEDS
+        | if features::REPAIRS { UNCODES | UNCODES_ROWS | HEEDS } else { 0 }
         | RESTORES
         | if config.computes_aes { COMPUTES_AES } else { 0 }
         | if snoop.is_some() { NOTIFIES } else { 0 }
@@ -111,8 +113,15 @@ pub fn store_kib(parameters: &Parameters) -> u32 {
 
 impl Link {
     /// A new link of these ends with the peer that said `hello`. `shares`: this node has a group.
+    /// `bytes_a_second`: its rate, if the user told it.
     #[must_use]
-    pub fn new(config: &Config, ends: Ends, hello: &Hello, shares: bool) -> Self {
+    pub fn new(
+        config: &Config,
+        ends: Ends,
+        hello: &Hello,
+        shares: bool,
+        bytes_a_second: Option<f64>,
+    ) -> Self {
         let off = (
             Parameters { policy: Policy::Off, ..config.reduce },
             Hello { store_kib: 0, capabilities: 0, ..*hello },
@@ -137,6 +146,8 @@ impl Link {
             store_bytes,
             arq: Arq::new(abilities),
             fec: Fec::new(corrects, expects),
+            hop: (config.controls_queue && !ends.is_plain && !is_heard && !config.codes())
+                .then(|| Controller::new(bytes_a_second, sends_again)),
             reduce: Reduce::new(parameters, store_bytes, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),
@@ -202,6 +213,11 @@ impl Link {
             return in_time.clamp(LEAST_CORRECTION, MOST_CORRECTION);
         }
         if repair <= in_time { in_time } else { Duration::ZERO }
+    }
+
+    /// Whether packets that wait are not to leave yet, because as much is under way as may be.
+    pub fn holds_packets(&mut self, now: Duration) -> bool {
+        self.hop.as_mut().is_some_and(|hop| !hop.admits(now))
     }
 
     /// For how long a datagram waits to be filled.

@@ -13,7 +13,7 @@ use wire::natives::Overheard;
 impl Peer {
     /// It is to become a member of the group, if there is one and it can.
     pub(crate) fn begin_membership(&mut self, now: Duration, ctx: &mut Context) {
-        if let (Some(link), Some(sharing)) = (&mut self.link, ctx.sharing.as_ref()) {
+        if let (Some(link), Some(sharing)) = (&mut self.link, ctx.sharing.as_deref()) {
             let boot = link.peer_boot();
             link.roles.begin_membership(now, (self.index as u8, boot), sharing);
         }
@@ -21,7 +21,7 @@ impl Peer {
 
     /// It is associated with another gateway.
     pub(crate) fn end_membership(&mut self, ctx: &mut Context) {
-        if let (Some(link), Some(sharing)) = (&mut self.link, ctx.sharing.as_mut()) {
+        if let (Some(link), Some(sharing)) = (&mut self.link, ctx.sharing.as_deref_mut()) {
             link.roles.end_membership(sharing);
         }
     }

@@ -24,6 +24,10 @@ impl Peer {
                 .map(|established| now.saturating_sub(established).as_secs_f64()),
             srtt_seconds: link.and_then(|link| link.arq.srtt()).map(|srtt| srtt.as_secs_f64()),
             loss: link.and_then(|link| link.arq.loss()),
+            queueing_seconds: link
+                .and_then(|link| Some(link.arq.progress()?.delay.queueing()?.as_secs_f64())),
+            window_bytes: link.and_then(|link| link.hop.as_ref()?.window_bytes()),
+            paced_bits_per_second: link.and_then(|link| Some((link.hop.as_ref()?.rate()? * 8.0) as u64)),
             reachable: self.reachability.is_up(),
             previous_network_key: false,
             revoked: self.revoked,
@@ -56,6 +60,7 @@ impl Peer {
             counters: PeerCounters {
                 queue_dropped: self.queue.dropped,
                 queue_dropped_by_codel: self.queue.dropped_by_codel,
+                queue_dropped_for_path: self.queue.dropped_for_path,
                 dropped_old: self.counters.dropped_old + self.queue.dropped_old,
                 queue_marked: self.queue.marked,
                 path_probes: self.path.probes,

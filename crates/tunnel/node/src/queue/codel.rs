@@ -3,9 +3,10 @@
 //!
 //! A queue that empties now and then absorbs bursts and does no harm. One that never gets short only adds
 //! delay: the sender keeps more packets under way than the path needs. CoDel tells them apart by how long
-//! packets waited. Once no wait has been under [`TARGET`] for an [`INTERVAL`], which is time enough for a
-//! sender to hear of it, it signals congestion with one packet, and, while that does not help, with more: the
-//! *n*th signal follows its predecessor after `INTERVAL / √n`, since TCP's rate goes with the inverse square
+//! packets waited. Once no wait has been under the [target](Bounds) for an interval, which is time enough
+//! for a sender to hear of it, it signals congestion with one packet, and, while that does not help, with
+//! more: the
+//! *n*th signal follows its predecessor after `interval / √n`, since TCP's rate goes with the inverse square
 //! root of its loss. The first packet that waited less than the target ends it at once.
 //!
 //! Between this and the pseudocode of RFC 8289 section 5.5 is one difference of form: there a loop takes
@@ -14,17 +15,39 @@
 
 use std::time::Duration;
 
-/// The wait that a standing queue may cause: 5 to 10% of the interval keeps the link busy (RFC 8289, 4.3).
-pub const TARGET: Duration = Duration::from_millis(5);
-/// A round trip that most connections stay under, and so the time that a signal needs to have an effect (RFC
-/// 8289, 4.2).
-pub const INTERVAL: Duration = Duration::from_millis(100);
+/// What a wait is held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The wait that a standing queue may cause: 5 to 10% of the interval keeps a link of constant rate busy
+    /// (RFC 8289, 4.3).
+    target: Duration,
+    /// A round trip that most connections stay under, and so the time that a signal needs to have an effect
+    /// (RFC 8289, 4.2).
+    interval: Duration,
+}
+
+impl Bounds {
+    /// The usual ones.
+    pub const USUAL: Self = Self { target: Duration::from_millis(5), interval: Duration::from_millis(100) };
+
+    /// Bounds while the node itself lets packets wait, to try something.
+    pub const PATIENT: Self = Self { target: Duration::from_millis(150), interval: Duration::from_secs(1) };
+
+    /// Bounds before a link whose rate changes: the queue has to last until its senders hear that it is
+    /// faster again. `round_trip`: of the path behind it.
+    #[must_use]
+    pub fn for_changing_rate(round_trip: Duration) -> Self {
+        let interval = (round_trip * 3 / 2).clamp(Duration::from_millis(200), Duration::from_secs(1));
+        Self { target: interval * 3 / 20, interval }
+    }
+}
+
 /// The largest packet of the usual kind. With no more than this behind it, a packet is never a signal: a flow
 /// must be able to have one packet waiting (RFC 8289, 4.1).
 pub const MTU_BYTES: usize = 1514;
 
 /// Signals that came a short while ago set the rate at which they begin again.
-const RECENT: Duration = INTERVAL.saturating_mul(16);
+const RECENT: u32 = 16;
 
 /// One flow's state (RFC 8289, 5.2).
 #[derive(Debug, Default)]
@@ -44,8 +67,8 @@ pub struct Codel {
 impl Codel {
     /// Whether a packet that leaves at `now` is to be a signal, after it waited for `wait` and with
     /// `behind_bytes` of its flow behind it. If the signal is to drop the packet, ask about the next one.
-    pub fn signals(&mut self, now: Duration, wait: Duration, behind_bytes: usize) -> bool {
-        if !self.stands(now, wait, behind_bytes) {
+    pub fn signals(&mut self, now: Duration, wait: Duration, behind_bytes: usize, bounds: Bounds) -> bool {
+        if !self.stands(now, wait, behind_bytes, bounds) {
             self.signalling = false;
             return false;
         }
@@ -54,15 +77,15 @@ impl Codel {
                 return false;
             }
             self.count = self.count.saturating_add(1);
-            self.next_at += self.gap();
+            self.next_at += self.gap(bounds);
             return true;
         }
         self.signalling = true;
         let before = self.count.saturating_sub(self.first_count);
-        let recently = now.saturating_sub(self.next_at) < RECENT;
+        let recently = now.saturating_sub(self.next_at) < bounds.interval * RECENT;
         self.count = if before > 1 && recently { before } else { 1 };
         self.first_count = self.count;
-        self.next_at = now + self.gap();
+        self.next_at = now + self.gap(bounds);
         true
     }
 
@@ -73,17 +96,17 @@ impl Codel {
     }
 
     /// Whether the flow's queue has been standing for an interval.
-    fn stands(&mut self, now: Duration, wait: Duration, behind_bytes: usize) -> bool {
-        if wait < TARGET || behind_bytes <= MTU_BYTES {
+    fn stands(&mut self, now: Duration, wait: Duration, behind_bytes: usize, bounds: Bounds) -> bool {
+        if wait < bounds.target || behind_bytes <= MTU_BYTES {
             self.above_until = None;
             return false;
         }
-        now >= *self.above_until.get_or_insert(now + INTERVAL)
+        now >= *self.above_until.get_or_insert(now + bounds.interval)
     }
 
     /// The control law.
-    fn gap(&self) -> Duration {
-        INTERVAL.div_f64(f64::from(self.count).sqrt())
+    fn gap(&self, bounds: Bounds) -> Duration {
+        bounds.interval.div_f64(f64::from(self.count).sqrt())
     }
 }
 
@@ -97,7 +120,7 @@ mod tests {
     /// The milliseconds of the signals when a packet that waited for `wait` leaves in each millisecond of
     /// `time`.
     fn signals(codel: &mut Codel, time: std::ops::Range<u32>, wait: Duration) -> Vec<u32> {
-        time.filter(|&ms| codel.signals(ms * MILLISECOND, wait, 100_000)).collect()
+        time.filter(|&ms| codel.signals(ms * MILLISECOND, wait, 100_000, Bounds::USUAL)).collect()
     }
 
     #[test]
@@ -143,7 +166,7 @@ mod tests {
     fn the_last_packets_of_a_flow_are_never_signals() {
         let mut codel = Codel::default();
         for ms in 0..10_000 {
-            assert!(!codel.signals(ms * MILLISECOND, BAD, MTU_BYTES));
+            assert!(!codel.signals(ms * MILLISECOND, BAD, MTU_BYTES, Bounds::USUAL));
         }
     }
 }

@@ -25,6 +25,7 @@ mod tests;
 use crate::buffers::Buffers;
 use crate::path::ecn;
 use crate::path::lifetime::{SHORTEST, lifetime};
+pub use codel::Bounds;
 use codel::Codel;
 use highway::{HighwayHasher, Key};
 use slots::{Chain, Slots, Waiting};
@@ -40,6 +41,9 @@ const BUCKETS: usize = 1024;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Bytes of a turn (RFC 8290, 5.2.4): one packet of the usual largest size.
 const QUANTUM_BYTES: i64 = 1514;
+
+/// A signal is a packet of a transfer: no acknowledgment, and nothing of a call.
+const SIGNAL_BYTES: usize = 500;
 
 /// A queue of packets for one peer.
 #[derive(Debug)]
@@ -60,15 +64,21 @@ pub struct Queue {
     bytes: usize,
     limit_bytes: usize,
     buffers: Buffers,
+    /// How many of the next packets are to tell their senders to slow down.
+    signals: u64,
     /// Packets dropped because the queue was full.
     pub dropped: u64,
     /// Packets dropped because their flow's wait stayed long.
     pub dropped_by_codel: u64,
+    /// Packets dropped to tell their senders what a full queue of the path lost.
+    pub dropped_for_path: u64,
     /// Packets dropped because they were too old to be of use.
     pub dropped_old: u64,
+    /// What CoDel holds waits against.
+    bounds: Bounds,
     /// When it is looked for such packets next.
     look_at: Duration,
-    /// Packets that left with a mark because their flow's wait stayed long.
+    /// Packets that left with a mark because their flow's wait stayed long, or a full queue lost others.
     pub marked: u64,
 }
 
@@ -98,12 +108,26 @@ impl Queue {
             bytes: 0,
             limit_bytes,
             buffers: Buffers::new(limit_bytes),
+            signals: 0,
             dropped: 0,
             dropped_by_codel: 0,
+            dropped_for_path: 0,
             dropped_old: 0,
+            bounds: Bounds::USUAL,
             look_at: Duration::ZERO,
             marked: 0,
         }
+    }
+
+    /// Sets what CoDel holds waits against.
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+    }
+
+    /// Tells the senders of so many of the next packets to slow down: a full queue of the path lost some, and
+    /// repairs restored them.
+    pub fn signal(&mut self, packets: u64) {
+        self.signals = self.signals.max(packets);
     }
 
     /// Bytes that wait.
@@ -135,6 +159,15 @@ impl Queue {
         let index = self.bucket_of(flow);
         let mut buffer = self.buffers.take();
         buffer.extend_from_slice(packet);
+        if self.signals > 0 && packet.len() >= SIGNAL_BYTES {
+            self.signals -= 1;
+            if !ecn::mark(&mut buffer) {
+                self.dropped_for_path += 1;
+                self.buffers.recycle(buffer);
+                return;
+            }
+            self.marked += 1;
+        }
         self.bytes += buffer.len();
         let bucket = &mut self.buckets[index];
         self.slots.push(&mut bucket.chain, Waiting { packet: buffer, arrived: now, name });
@@ -329,7 +362,7 @@ impl Queue {
         let Bucket { chain, codel, .. } = &mut self.buckets[index];
         loop {
             let mut waiting = self.slots.pop(chain)?;
-            if !codel.signals(now, now.saturating_sub(waiting.arrived), chain.bytes) {
+            if !codel.signals(now, now.saturating_sub(waiting.arrived), chain.bytes, self.bounds) {
                 return Some(waiting);
             }
             if ecn::mark(&mut waiting.packet) {

@@ -1,7 +1,7 @@
 //! The queue as a whole: order, turns, bounds, signals.
 
 use super::*;
-use codel::{INTERVAL, MTU_BYTES};
+use codel::MTU_BYTES;
 use etherparse::{IpEcn, Ipv4Header, PacketBuilder};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -205,6 +205,20 @@ fn codel_drops_after_an_interval_of_waits_then_ever_more_and_stops_when_the_wait
 }
 
 #[test]
+fn a_loss_of_the_path_is_told_by_packets_of_transfers_and_by_no_small_one() {
+    let mut queue = queue(1 << 20);
+    queue.signal(2);
+    queue.signal(1);
+    for (number, bytes) in (0..).zip([200, 1400, 90, 1400, 1400]) {
+        push(&mut queue, START, 1, number, bytes);
+    }
+    let left: Vec<u32> = std::iter::from_fn(|| pop(&mut queue, START)).map(|(_, number)| number).collect();
+    assert_eq!(left, [0, 2, 4]);
+    assert_eq!(queue.dropped_for_path, 2);
+    assert!(queue.is_empty());
+}
+
+#[test]
 fn one_flows_backlog_is_not_anothers_loss() {
     let mut queue = queue(16 << 20);
     for ms in 0..5000 {
@@ -395,7 +409,7 @@ proptest! {
             let gone = model.popped + queue.dropped + queue.dropped_by_codel;
             prop_assert_eq!(u64::from(pushed), gone + waiting as u64);
         }
-        while let Some(read) = pop(&mut queue, now + INTERVAL) {
+        while let Some(read) = pop(&mut queue, now + Duration::from_millis(100)) {
             model.pop(read)?;
         }
         prop_assert_eq!((queue.bytes(), queue.is_empty()), (0, true));

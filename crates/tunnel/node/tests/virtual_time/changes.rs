@@ -28,6 +28,7 @@ fn station(keys: &[PrivateKey], at: usize) -> PeerConfig {
         endpoint: None,
         allowed_ips: vec![format!("10.0.0.{at}/32").parse().unwrap()],
         keepalive: None,
+        bits_a_second: None,
     }
 }
 

@@ -17,7 +17,14 @@ fn with_neighbours(seed: u64, neighbours: bool) -> Vec<Config> {
         let public_key = configs[other].private_key.public();
         let keepalive = Some(5 * SECOND);
         let (name, endpoint) = (format!("node {other}"), Some(address(other)));
-        let peer = PeerConfig { name, public_key, endpoint, allowed_ips: Vec::new(), keepalive };
+        let peer = PeerConfig {
+            name,
+            public_key,
+            endpoint,
+            allowed_ips: Vec::new(),
+            keepalive,
+            bits_a_second: None,
+        };
         if neighbours {
             configs[relay].peers.push(peer);
             configs[relay].gateways = Gateways::Neighbours(vec![OTHER]);

@@ -41,6 +41,7 @@ fn configured(
         endpoint: endpoint.then(|| address(index)),
         allowed_ips: vec![allowed.parse().unwrap()],
         keepalive: endpoint.then_some(Duration::from_secs(25)),
+        bits_a_second: None,
     };
     let configs: Vec<Config> = (0..=stations)
         .map(|index| {
@@ -105,6 +106,54 @@ fn what_was_not_overheard_is_sent() {
     assert!(cell.got(2) == sent);
     assert!(second * 100 > first * 99, "{second} after {first}");
     assert_eq!(cell.status(2).peers[0].counters.chunk_requests, 0);
+}
+
+/// A cell with a small cache, of which a trial fills it with few packets.
+fn small_cell(seed: u64, unheard: f64) -> Mesh {
+    configured(seed, 2, &[1, 2], Air { loss: 0.0, unheard }, |config| {
+        config.group.iter_mut().for_each(|group| group.slot_bits = 14);
+    })
+}
+
+fn is_paused(cell: &Mesh) -> bool {
+    cell.status(GATEWAY).sharing.unwrap().paused
+}
+
+#[test]
+fn sharing_that_does_not_pay_pauses_and_returns_when_it_pays() {
+    let mut cell = small_cell(30, 1.0);
+    fetch(&mut cell, 1, &random(30, 1100));
+    assert!(!is_paused(&cell), "a trial lasts a minute");
+    cell.run(60 * SECOND);
+    assert!(is_paused(&cell), "{:?}", cell.status(GATEWAY).sharing);
+    let shared = |cell: &Mesh| cell.status(GATEWAY).peers[0].counters.shared_packets;
+    let before = shared(&cell);
+    let (_, sent) = fetch(&mut cell, 1, &random(31, 200));
+    assert!(sent.is_subset(&cell.got(1)));
+    assert_eq!(shared(&cell), before, "packets go under the pairwise key");
+
+    cell.medium.unheard = 0.0;
+    cell.run(600 * SECOND);
+    assert!(!is_paused(&cell), "it is tried again");
+    let payloads = random(32, 600);
+    let (first, _) = fetch(&mut cell, 1, &payloads[..100]);
+    let (second, sent) = fetch(&mut cell, 2, &payloads[..100]);
+    assert!(sent.is_subset(&cell.got(2)));
+    assert!(second * 3 < first, "{second} after {first}");
+    assert!(shared(&cell) > before);
+}
+
+#[test]
+fn sharing_that_pays_goes_on() {
+    let mut cell = small_cell(33, 0.0);
+    for piece in random(33, 600).chunks(100) {
+        fetch(&mut cell, 1, piece);
+        fetch(&mut cell, 2, piece);
+    }
+    cell.run(120 * SECOND);
+    let sharing = cell.status(GATEWAY).sharing.unwrap();
+    assert!(!sharing.paused && sharing.resumes_in_seconds.is_none(), "{sharing:?}");
+    assert!(cell.status(GATEWAY).peers[1].counters.overheard_removed_bytes > 300 * 1000);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod group;
 mod growth;
 mod guesser;
 mod guessing;
+mod horizon;
 mod keys;
 mod lanes;
 mod marks;

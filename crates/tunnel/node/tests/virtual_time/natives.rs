@@ -28,6 +28,7 @@ fn configs(seed: u64, stations: usize, codes: bool, hears: fn(usize, usize) -> b
         endpoint: Some(address(index)),
         allowed_ips: allowed.iter().map(|at| format!("10.0.0.{}/32", at + 1).parse().unwrap()).collect(),
         keepalive: Some(25 * SECOND),
+        bits_a_second: None,
     };
     let config = |index: usize| {
         let others: Vec<usize> = (1..=stations).filter(|at| *at != index).collect();

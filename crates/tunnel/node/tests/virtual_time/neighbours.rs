@@ -37,6 +37,7 @@ fn configs(seed: u64, first: &[usize]) -> Vec<Config> {
         endpoint: keepalive.map(|_| address(index)),
         allowed_ips: vec![allowed.parse().unwrap()],
         keepalive,
+        bits_a_second: None,
     };
     let host = |index: usize| format!("10.0.0.{}/32", last(index));
     let config = |index: usize| {

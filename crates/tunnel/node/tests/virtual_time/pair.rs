@@ -126,6 +126,7 @@ pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
         endpoint: Some("192.0.2.1:4780".parse().unwrap()),
         allowed_ips: vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()],
         keepalive: Some(Duration::from_secs(25)),
+        bits_a_second: None,
     };
     let station = PeerConfig {
         name: "station".into(),
@@ -133,6 +134,7 @@ pub fn configs(seed: u64, reduce: &re::Parameters) -> [Config; 2] {
         endpoint: None,
         allowed_ips: vec!["10.0.0.2/32".parse().unwrap(), "fd00::2/128".parse().unwrap()],
         keepalive: None,
+        bits_a_second: None,
     };
     let config = |key: &PrivateKey, peer| Config {
         reduce: *reduce,

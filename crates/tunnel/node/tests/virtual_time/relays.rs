@@ -27,6 +27,7 @@ pub fn configs(seed: u64, overhears: bool) -> Vec<Config> {
         endpoint: Some(address(index)),
         allowed_ips: allowed.iter().map(|at| format!("10.0.0.{}/32", at + 1).parse().unwrap()).collect(),
         keepalive: Some(25 * SECOND),
+        bits_a_second: None,
     };
     let config = |index: usize| {
         // C1 reaches C2 by R1, and C2 reaches C1 by R2

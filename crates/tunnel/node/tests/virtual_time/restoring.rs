@@ -79,6 +79,20 @@ fn bulk_that_the_air_loses_is_there_long_before_it_could_be_sent_again() {
     }
 }
 
+/// A station that reports losses that it does not have looks to the gateway like one that has them.
+#[test]
+fn whatever_loss_a_peer_claims_the_bytes_for_it_are_bounded() {
+    for (claimed, most) in [(0.2, 1.6), (0.35, 2.1), (0.6, 3.4), (0.9, 4.7)] {
+        let mut pair = Pair::new(16, Road { delay: 10 * MS, ..Road::default() }, &Parameters::default());
+        start(&mut pair);
+        pair.medium.road.loss = claimed;
+        let bytes = pair.medium.sent_bytes[GATEWAY];
+        carry(&mut pair, &random(9, 3000, 1000), MS, 10 * MS);
+        let bytes = (pair.medium.sent_bytes[GATEWAY] - bytes) as f64 / (3000.0 * 1040.0);
+        assert!(bytes <= most, "{claimed}: {bytes}");
+    }
+}
+
 #[test]
 fn a_call_is_heard_in_time() {
     for (loss, least) in [(0.05, 0.997), (0.1, 0.99), (0.2, 0.96)] {

@@ -358,6 +358,7 @@ fn a_member_of_the_network_that_is_no_peer_is_told_with_its_key_once_a_minute() 
             endpoint,
             allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
             keepalive: endpoint.map(|_| SECOND),
+            bits_a_second: None,
         };
         node::Config::new(own.clone(), network.clone(), vec![peer])
     };

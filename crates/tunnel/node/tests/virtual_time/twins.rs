@@ -83,6 +83,26 @@ fn an_image_that_is_restored_begins_a_link_of_its_own() {
     }
 }
 
+/// The first machine comes back while both ends have noticed that they do not agree: handshakes of both
+/// cross.
+#[test]
+fn handshakes_of_both_ends_that_cross_begin_one_link() {
+    let mut pair = pair(113);
+    carry(&mut pair, 50);
+    let mut idle = pair.twin(STATION);
+    for (round, gateway_speaks) in [false, true, false].into_iter().enumerate() {
+        let next = std::mem::replace(&mut idle, pair.twin(GATEWAY));
+        idle = pair.replace(STATION, next);
+        if gateway_speaks {
+            pair.send(GATEWAY, &tcp(STATION, 1, b"first"));
+            pair.run(SECOND);
+        }
+        carry(&mut pair, 20);
+        pair.run(12 * SECOND);
+        assert!(is_in_agreement(&mut pair), "round {round}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

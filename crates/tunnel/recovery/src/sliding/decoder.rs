@@ -79,8 +79,7 @@ impl Decoder {
     /// Takes a repair of the sources with these numbers. Whether it says something new: not if all of them
     /// are here, and not if too many are missing.
     pub fn take_repair(&mut self, key: u64, numbers: impl Iterator<Item = u64> + Clone, sum: &[u8]) -> bool {
-        let is_known = |number: u64| self.source(number).is_some();
-        let missing = numbers.clone().filter(|&number| !is_known(number)).take(MAX_UNKNOWN + 1).count();
+        let missing = numbers.clone().filter(|&number| !self.has(number)).take(MAX_UNKNOWN + 1).count();
         if missing == 0 || missing > MAX_UNKNOWN {
             return false;
         }
@@ -92,14 +91,10 @@ impl Decoder {
         let mut rest = self.spare.pop().unwrap_or_default();
         rest.clear();
         rest.extend_from_slice(sum);
-        let mut terms = Vec::with_capacity(missing);
-        for number in numbers {
-            let scale = factor(key, number);
-            match self.source(number) {
-                Some(source) => field::over_scaled(&mut rest, source, scale),
-                None => terms.push((number, scale)),
-            }
-        }
+        let known = numbers.clone().filter_map(|number| Some((factor(key, number), self.source(number)?)));
+        field::over_all(&mut rest, known);
+        let unknown = numbers.filter(|&number| !self.has(number));
+        let terms = unknown.map(|number| (number, factor(key, number))).collect();
         self.system.give_up(|number| number < oldest);
         while self.system.len() >= MAX_EQUATIONS {
             self.system.drop_oldest();
@@ -129,6 +124,10 @@ impl Decoder {
             self.keep(number, bytes);
             return Some(restored);
         }
+    }
+
+    fn has(&self, number: u64) -> bool {
+        self.source(number).is_some()
     }
 
     fn source(&self, number: u64) -> Option<&[u8]> {

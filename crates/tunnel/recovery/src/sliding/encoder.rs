@@ -143,7 +143,6 @@ impl Encoder {
 fn write_sum<'a>(key: u64, longest: usize, sources: impl Iterator<Item = &'a Source>, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + longest, 0);
-    for source in sources {
-        field::over_scaled(&mut out[start..], &source.bytes, factor(key, source.number));
-    }
+    let terms = sources.map(|source| (factor(key, source.number), source.bytes.as_slice()));
+    field::over_all(&mut out[start..], terms);
 }

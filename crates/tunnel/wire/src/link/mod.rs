@@ -9,6 +9,7 @@ mod ethernet;
 mod ieee80211;
 mod radiotap;
 mod retries;
+pub mod survey;
 
 use retries::RetryFilter;
 use std::fmt;

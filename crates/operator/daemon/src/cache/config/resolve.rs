@@ -3,7 +3,7 @@
 use super::Config;
 use super::file::{Cache, File, Forward, Upstream};
 use super::key::cache_key;
-use crate::config::{Dashboard, Files, Mistake, beside};
+use crate::config::{Dashboard, Files, Mistake, beside, features};
 use interception::{Plan, Taken};
 use ipnet::IpNet;
 use std::fmt::Display;
@@ -29,7 +29,7 @@ fn mistake<T>(path: &Path, key: &str, sentence: impl Display) -> Result<T, Mista
 }
 
 /// Resolves a file read from `path`.
-pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
+pub fn resolve(path: &Path, text: String, file: File) -> Result<Config, Mistake> {
     let name = match &file.cache.name {
         Some(name) => name.clone(),
         None => std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned(),
@@ -97,6 +97,7 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
             "nothing is served; add [transparent], [forward], [reverse] or [peers]",
         );
     }
+    features::DASHBOARD.needed_by(path, "[management]", file.management.is_some())?;
     let management = match &file.management {
         Some(management) => {
             let token_file = management.token_file.as_deref();
@@ -150,7 +151,7 @@ pub fn resolve(path: &Path, file: File) -> Result<Config, Mistake> {
         mesh,
         icp,
     };
-    Ok(Config { path: path.to_owned(), settings, management, files })
+    Ok(Config { path: path.to_owned(), text, settings, management, files })
 }
 
 fn networks(path: &Path, key: &str, texts: &[String]) -> Result<Vec<IpNet>, Mistake> {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::node::air_time::AirTime;
+use crate::node::history::History;
 use crate::node::report::tests::{peer, report};
 use std::io::{Read, Write};
 use std::net::TcpStream;

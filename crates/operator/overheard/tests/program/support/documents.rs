@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Documents with commands for users and developers.
-pub const DOCUMENTS: [&str; 17] = [
+pub const DOCUMENTS: [&str; 18] = [
     "README.md",
     "CONTRIBUTING.md",
     "ARCHITECTURE.md",
@@ -13,6 +13,7 @@ pub const DOCUMENTS: [&str; 17] = [
     "docs/operations.md",
     "docs/experiments.md",
     "docs/features/overhearing.md",
+    "docs/guides/radios.md",
     "docs/features/tcp.md",
     "docs/features/web-cache.md",
     "docs/reference/commands.md",

@@ -154,6 +154,7 @@ fn network(rng: &mut ChaCha12Rng, codes: bool) -> Result<Network<Air>> {
                 endpoint: Some(address(of)),
                 allowed_ips: allowed.collect::<Result<_, _>>()?,
                 keepalive: Some(Duration::from_secs(25)),
+                bits_a_second: None,
             })
         };
         let [first, second] = STATIONS;

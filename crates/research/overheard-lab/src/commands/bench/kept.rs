@@ -1,6 +1,7 @@
 //! `bench --keep-rows`: figures of this machine into the folder from which documents are made.
 
 use super::Row as Measured;
+use super::figure::Figure;
 use anyhow::ensure;
 use daemon::config::Mistake;
 use experiments::kept_rows::{self, BENCH, KeptRows, KeptRun, Origin};
@@ -22,15 +23,21 @@ pub fn row(bench: &str, series: &str, of_rounds: &str, value: f64, unit: &str) -
     Row { driver: Driver::Lab, ..Row::new(bench, series, of_rounds, unit).exactly(value) }
 }
 
-/// The commit whose program measures. Refuses before anything is measured: an unoptimised program, and a
-/// state of the project without a name.
+/// The rows of a figure over several rounds.
+pub fn rows(bench: &str, figure: &Figure) -> [Row; 3] {
+    let of_rounds = [("median", figure.median), ("lowest", figure.lowest), ("highest", figure.highest)];
+    of_rounds.map(|(name, value)| row(bench, &figure.name, name, value, figure.unit))
+}
+
+/// The commit whose program measures. Refuses before anything is measured: an unoptimised program, unless the
+/// figures are no speeds, and a state of the project without a name.
 ///
 /// # Errors
 ///
 /// When it refuses.
-pub fn commit() -> anyhow::Result<String> {
+pub fn commit(measures_speed: bool) -> anyhow::Result<String> {
     let why = "an unoptimised program measures nothing of use: build it by `make build-lab`";
-    ensure!(!cfg!(debug_assertions), Mistake::new(why.to_owned()));
+    ensure!(!(measures_speed && cfg!(debug_assertions)), Mistake::new(why.to_owned()));
     kept_rows::commit().map_err(|why| Mistake::new(why.to_string()).into())
 }
 
@@ -40,9 +47,10 @@ pub fn commit() -> anyhow::Result<String> {
 ///
 /// When they cannot be written.
 pub fn keep((folder, commit): (&Path, &str), bench: &str, runs: u32, rows: Vec<Row>) -> anyhow::Result<()> {
+    let program = if cfg!(debug_assertions) { ", of a program with debug assertions" } else { "" };
     let run = KeptRun {
         figure: bench.to_owned(),
-        command: format!("overheard-lab bench {bench} --runs {runs}"),
+        command: format!("overheard-lab bench {bench} --runs {runs}{program}"),
         quick: false,
         partial: false,
         commit: commit.to_owned(),

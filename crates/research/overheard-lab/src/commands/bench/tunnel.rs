@@ -12,17 +12,17 @@ mod ground;
 mod relay;
 mod wireguard;
 
+use super::figure::{self, Figure};
 use super::{Progress, kept};
-use console::Table;
 use datagrams::Leave;
+pub(super) use echo::answers;
 use experiments::row::Row;
-use ground::{Ground, Tunnel, WIREGUARDS, Way};
-use serde::Serialize;
+pub(super) use ground::Way;
+use ground::{Ground, Tunnel, WIREGUARDS};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
-use wireguard::Implementation;
+pub(super) use wireguard::{Implementation, hexadecimal, set};
 
 /// Duration of a transfer's measurement.
 const TRANSFER: Duration = Duration::from_millis(1500);
@@ -60,44 +60,6 @@ impl Load {
     /// Whether it is worth measuring: contents matter only to redundancy elimination.
     fn is_for(self, way: Way) -> bool {
         way != Way::Empty && (self != Load::HalfRepeating || way == Way::Overheard)
-    }
-}
-
-/// One figure over all rounds.
-#[derive(Debug, Serialize)]
-struct Figure {
-    name: String,
-    median: f64,
-    lowest: f64,
-    highest: f64,
-    unit: &'static str,
-    /// The required result, if there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    wanted: Option<String>,
-}
-
-impl Figure {
-    fn of(name: &str, mut sample: Vec<f64>, unit: &'static str) -> Self {
-        sample.sort_by(f64::total_cmp);
-        let at = |index: usize| sample.get(index).copied().unwrap_or(f64::NAN);
-        Figure {
-            name: name.to_owned(),
-            median: at(sample.len() / 2),
-            lowest: at(0),
-            highest: at(sample.len().saturating_sub(1)),
-            unit,
-            wanted: None,
-        }
-    }
-
-    fn rows(&self) -> [Row; 3] {
-        let of_rounds = [("median", self.median), ("lowest", self.lowest), ("highest", self.highest)];
-        of_rounds.map(|(name, value)| kept::row("tunnel", &self.name, name, value, self.unit))
-    }
-
-    fn wanted(mut self, wanted: impl Into<Option<&'static str>>) -> Self {
-        self.wanted = wanted.into().map(str::to_owned);
-        self
     }
 }
 
@@ -143,8 +105,8 @@ pub fn run(rounds: u32, json: bool) -> anyhow::Result<Vec<Row>> {
     let versions: BTreeMap<Way, &str> =
         ground.tunnels.iter().filter_map(|it| Some((it.way, it.version.as_deref()?))).collect();
     let figures = figures(&all, &versions);
-    show(&figures, &ground.absent, json)?;
-    Ok(figures.iter().flat_map(Figure::rows).collect())
+    figure::show(&figures, &ground.absent, json)?;
+    Ok(figures.iter().flat_map(|figure| kept::rows("tunnel", figure)).collect())
 }
 
 /// Adds one transfer to the round.
@@ -231,26 +193,6 @@ fn figures(all: &[Round], versions: &BTreeMap<Way, &str>) -> Vec<Figure> {
     figures.push(Figure::of("echo, the node's own share", own, "µs").wanted("below 100"));
     figures.retain(|figure| !figure.median.is_nan());
     figures
-}
-
-fn show(figures: &[Figure], absent: &[String], json: bool) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(figures)?)?;
-    } else {
-        let mut table = Table::new(&["figure", "median", "lowest", "highest", "unit", "wanted"]);
-        for Figure { name, median, lowest, highest, unit, wanted } in figures {
-            let digits = if *unit == "µs" { 0 } else { 2 };
-            let cell = |value: &f64| format!("{value:.digits$}");
-            let wanted = wanted.clone().unwrap_or_default();
-            table.row([name.clone(), cell(median), cell(lowest), cell(highest), (*unit).to_owned(), wanted]);
-        }
-        table.write(&mut out)?;
-    }
-    for why in absent {
-        console::hint!("a comparison is missing: {why}");
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -14,18 +14,17 @@ pub struct Run {
     down_bytes: u64,
     up_bytes: u64,
     air_seconds: f64,
-    /// When the first device had everything, and how long the second one took.
-    seconds: [f64; 2],
+    /// Seconds that each device took for all files.
+    seconds: Vec<f64>,
     undecodable: Option<u64>,
     lost_packets: u64,
     whole: bool,
 }
 
 impl Run {
-    /// From an outcome of the demo's scenario.
-    pub fn new(name: &str, outcome: &Outcome) -> anyhow::Result<Self> {
+    /// From an outcome of the demo's scenario, in which each device fetched so many files.
+    pub fn new(name: &str, outcome: &Outcome, files: usize) -> anyhow::Result<Self> {
         let link = outcome.link(AIR).context("the air was not counted")?;
-        let half = outcome.downloads.len() / 2;
         let seconds = |part: &[lab::DownloadOutcome]| part.iter().map(|download| download.seconds).sum();
         let missed = |node: &str| {
             let counters = &outcome.statuses.get(node)?["node"]["peers"][0]["counters"];
@@ -37,7 +36,7 @@ impl Run {
             down_bytes: link.forward.transmitted.bytes,
             up_bytes: link.backward.transmitted.bytes,
             air_seconds: link.forward.air_seconds + link.backward.air_seconds,
-            seconds: [seconds(&outcome.downloads[..half]), seconds(&outcome.downloads[half..])],
+            seconds: outcome.downloads.chunks(files.max(1)).map(seconds).collect(),
             undecodable: missed(STATION).zip(missed(GATEWAY)).map(|(down, up)| down + up),
             lost_packets: link.forward.lost.packets + link.backward.lost.packets,
             whole: outcome.all_came_whole(),
@@ -57,10 +56,17 @@ pub struct Screen {
 
 impl Screen {
     /// Prints the plan.
-    pub fn new(quiet: bool, contents: &[Content], whole_bytes: u64, link: &str) -> io::Result<Self> {
+    pub fn new(quiet: bool, contents: &[Content], devices: u64, link: &str) -> io::Result<Self> {
+        let lengths = contents.iter().filter_map(|content| content.length_bytes);
+        let whole_bytes = devices * lengths.sum::<u64>();
         if !quiet {
             say!("A gateway, a station, and between them the air: {link}.")?;
-            say!("Fetched by curl, each file by one device and then by a second behind the same station:")?;
+            match devices {
+                1 => say!("Fetched by curl, each file once:")?,
+                _ => say!(
+                    "Fetched by curl, each file by one device and then by a second behind the same station:"
+                )?,
+            }
             for content in contents {
                 say!("  {:<24} {:>9}", content.name, bytes(content.length_bytes.unwrap_or(0)))?;
             }
@@ -113,8 +119,13 @@ pub fn table(runs: &[&Run]) -> anyhow::Result<()> {
     line("bytes on the link, to the station", &|run| bytes(run.down_bytes));
     line("bytes on the link, to the gateway", &|run| bytes(run.up_bytes));
     line("air time", &|run| format!("{:.1} s", run.air_seconds));
-    line("time, first device", &|run| format!("{:.1} s", run.seconds[0]));
-    line("time, second device", &|run| format!("{:.1} s", run.seconds[1]));
+    let devices = runs.first().map_or(0, |run| run.seconds.len());
+    for (device, name) in ["time, first device", "time, second device"].into_iter().enumerate().take(devices)
+    {
+        line(name, &|run| {
+            run.seconds.get(device).map_or("-".to_owned(), |seconds| format!("{seconds:.1} s"))
+        });
+    }
     line("packets lost on the link", &|run| run.lost_packets.to_string());
     line("packets undecodable", &|run| run.undecodable.map_or("-".to_owned(), |count| count.to_string()));
     line("checksums", &|run| if run.whole { "equal" } else { "DIFFERENT" }.to_owned());

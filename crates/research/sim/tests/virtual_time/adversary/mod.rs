@@ -79,6 +79,7 @@ impl Siege {
                 endpoint,
                 allowed_ips: nets.iter().map(|net| net.parse().unwrap()).collect(),
                 keepalive,
+                bits_a_second: None,
             };
             Config {
                 versions: 1..=plan.versions[one],

@@ -260,6 +260,7 @@ fn configs(rng: &mut ChaCha12Rng) -> Vec<Config> {
         endpoint: keepalive.map(|_| address(index)),
         allowed_ips: vec![allowed.parse().unwrap()],
         keepalive,
+        bits_a_second: None,
     };
     let host = |index: usize| format!("10.0.0.{}/32", index + 1);
     let config = |index: usize| {

@@ -2,6 +2,7 @@
 
 use super::{HISTORY, RECEIPT_DELAY};
 use crate::arq::delay::Delay;
+use crate::arq::losses::Overflow;
 use std::collections::VecDeque;
 use std::time::Duration;
 use wire::number::{SEQUENCE_BITS, widen};
@@ -62,6 +63,9 @@ pub struct Outstanding {
     next: u64,
     pub(super) newest_reported: Option<u64>,
     received_before: u32,
+    /// Sequences of which receipts tell, and how many of them came.
+    told_sent: u64,
+    told_came: u64,
     window_sent: u64,
     window_received: u64,
     /// The same beside a short queue: only the air loses those.
@@ -73,6 +77,7 @@ pub struct Outstanding {
     is_corrected_again: bool,
     /// The delay from the round trips.
     delay: Delay,
+    overflow: Overflow,
 }
 
 impl Outstanding {
@@ -131,10 +136,28 @@ impl Outstanding {
         self.delay.sample(now, sample);
     }
 
+    /// The round trips.
+    #[must_use]
+    pub fn delay(&self) -> &Delay {
+        &self.delay
+    }
+
     /// Whether the path's queue was long at the latest measurement.
     #[must_use]
     pub fn queue_is_long(&self) -> bool {
         self.delay.queue_is_long()
+    }
+
+    /// The newest sequence of a receipt.
+    #[must_use]
+    pub fn newest_reported(&self) -> Option<u64> {
+        self.newest_reported
+    }
+
+    /// Sequences of which receipts tell, and how many of them came; from the beginning.
+    #[must_use]
+    pub fn totals(&self) -> (u64, u64) {
+        (self.told_sent, self.told_came)
     }
 
     /// The share of sequences lost, over about the last thousand.
@@ -163,6 +186,11 @@ impl Outstanding {
     #[must_use]
     pub fn corrected_loss(&self) -> f64 {
         if self.is_corrected { self.air_loss() } else { 0.0 }
+    }
+
+    /// Signals of congestion that the end hosts are to have, since the last call.
+    pub fn take_signals(&mut self) -> u64 {
+        self.overflow.take_signals()
     }
 
     /// How long after a sequence left the repairs that followed it may still restore it; `None` if there are
@@ -269,6 +297,8 @@ impl Outstanding {
         let sent = newest - self.newest_reported.map_or(0, |before| before);
         let received = receipt.received.wrapping_sub(self.received_before);
         let received = u64::from(received).min(sent + 64);
+        self.told_sent += sent;
+        self.told_came += received;
         self.window_sent += sent;
         self.window_received += received;
         if self.delay.queue_is_short() {
@@ -278,6 +308,8 @@ impl Outstanding {
                 self.air_sent /= 2;
                 self.air_received /= 2;
             }
+        } else if self.is_corrected && self.delay.queue_may_overflow() {
+            self.overflow.note(sent, sent.saturating_sub(received), self.air_loss());
         }
         if self.window_sent > 2000 {
             self.window_sent /= 2;

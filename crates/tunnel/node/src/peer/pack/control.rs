@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::path::endpoint::Endpoint;
 use crate::peer::Peer;
 use crate::peer::link::Link;
+use crate::queue::Bounds;
 use crate::roaming::Told;
 use std::time::Duration;
 use wire::frame::{self, FrameType};
@@ -85,7 +86,7 @@ impl Peer {
             FrameType::Receipt => {
                 let Ok(receipt) = Receipt::parse(body) else { return false };
                 self.counters.receipts_received += 1;
-                let Link { arq, fec, reduce, roles, .. } = link;
+                let Link { arq, fec, hop, path_delay, reduce, roles, .. } = link;
                 if !arq.knows(&receipt) {
                     if arq.is_at_odds() {
                         self.begin_again(now);
@@ -100,7 +101,7 @@ impl Peer {
                     outgoing.set_loss(arq.air_loss(), arq.air_units());
                     arq.set_corrected(outgoing.is_on(), outgoing.may_repair_again());
                 }
-                let mut sharing = ctx.sharing.as_mut();
+                let mut sharing = ctx.sharing.as_deref_mut();
                 arq.take_receipt(now, &receipt, |sequence, fate| {
                     let mut member = roles.member_mut();
                     if let (Some(member), Fate::Held | Fate::Lost) = (&mut member, fate) {
@@ -125,6 +126,16 @@ impl Peer {
                     }
                     false
                 });
+                self.queue.signal(arq.take_signals());
+                if let Some((controller, progress)) = hop.as_mut().zip(arq.progress()) {
+                    controller.note_receipt(now, &progress);
+                    let path =
+                        path_delay.shortest().or(progress.delay.shortest()).filter(|_| controller.is_bound());
+                    self.queue.set_bounds(match controller.is_trying() {
+                        true => Bounds::PATIENT,
+                        false => path.map_or(Bounds::USUAL, Bounds::for_changing_rate),
+                    });
+                }
                 if arq.is_at_odds() {
                     self.begin_again(now);
                 }

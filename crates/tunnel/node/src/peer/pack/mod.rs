@@ -83,6 +83,8 @@ struct PendingControl {
     alone: bool,
     receipt: bool,
     asked: Vec<u64>,
+    /// The packets that wait are not to leave yet.
+    held: bool,
 }
 
 impl Peer {
@@ -154,7 +156,7 @@ impl Peer {
             || self.write_retransmissions(now, &mut builder, out);
         if !full {
             // what can be shared goes without control beside it
-            let no_packets = is_shared && due.control;
+            let no_packets = due.held || is_shared && due.control;
             let last = if no_packets { None } else { self.write_packets(now, &mut builder, None, ctx, out) };
             if !due.control && !due.receipt && self.waits_to_be_filled(now, &builder, out.len()) {
                 let PacketBuilder { first: free, lane, session, class, packets, .. } = builder;
@@ -202,7 +204,7 @@ impl Peer {
                 is_native,
                 form,
             };
-            if self.is_quiet(now) {
+            if self.is_quiet(now) && !self.is_held(now) {
                 partial.last = self.write_packets(now, &mut builder, partial.last, ctx, out);
                 (partial.free, partial.class, partial.packets) =
                     (builder.first, builder.class, builder.packets);
@@ -234,6 +236,9 @@ impl Peer {
     fn finish_datagram(&mut self, now: Duration, first: u64, bytes: usize, lane: usize) {
         if let Some(link) = &mut self.link {
             link.arq.finish_datagram(now);
+            if let Some(controller) = &mut link.hop {
+                controller.note_sent(now, link.arq.newest_sequence(), bytes);
+            }
             link.assembly.finish_datagram();
         }
         self.path.sent(now, first, bytes);
@@ -288,6 +293,7 @@ impl Peer {
             alone,
             receipt: link.receipt_at().is_some_and(|at| at <= now),
             asked: link.arq.ask(now, MAX_SEQUENCES),
+            held: false,
         };
         due.control = due.ping
             || !due.asked.is_empty()
@@ -297,7 +303,9 @@ impl Peer {
             || self.closing;
         let chunks = link.roles.member().is_some_and(Member::has_replies);
         let said = due.control || due.receipt || chunks;
-        (said || link.assembly.overflow().is_some() || !self.queue.is_empty()).then_some(due)
+        due.held = !self.queue.is_empty() && link.holds_packets(now);
+        let packets = !self.queue.is_empty() && !due.held;
+        (said || link.assembly.overflow().is_some() || packets).then_some(due)
     }
 
     /// Whether there is nothing to be said now but packets.
@@ -305,6 +313,11 @@ impl Peer {
         let Some(link) = &self.link else { return false };
         let times = [self.ping_at, self.lanes.timeout(), link.tells_at(), link.asks_at()];
         !self.closing && !link.has_to_say() && !times.into_iter().flatten().any(|at| at <= now)
+    }
+
+    /// Whether packets that wait are not to leave yet.
+    fn is_held(&mut self, now: Duration) -> bool {
+        self.link.as_mut().is_some_and(|link| link.holds_packets(now))
     }
 
     /// The lane of the packet whose turn it is.

@@ -108,7 +108,7 @@ impl Peer {
         proven.extend_from_slice(natives.proven);
         let literals_at = proven.len();
         proven.extend_from_slice(natives.xor);
-        let coding = ctx.coding.as_ref();
+        let coding = ctx.coding.as_deref();
         let mut take_out = |other: &Component<'_>| -> Option<()> {
             let native = coding?.native(self.index, own_member, &other.name)?;
             take_out(other, native, &mut proven[literals_at..])

@@ -185,7 +185,7 @@ impl Peer {
             link.path_delay.leaves(now, &inner.flow, &packet);
             let left_to_hop = link.leaves_segments_to_hop();
             link.tcp.note_departure(now, &packet, &inner, (is_repair, left_to_hop));
-            if let Some(coding) = ctx.coding.as_mut().filter(|_| link.roles.tells_of_natives()) {
+            if let Some(coding) = ctx.coding.as_deref_mut().filter(|_| link.roles.tells_of_natives()) {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
             let references = if written.reduced { link.reduce.references() } else { &[] };
@@ -197,7 +197,7 @@ impl Peer {
             let use_of = (inner.traffic_class, lifetime(&packet));
             link.arq.keep(now, sequence, copy, use_of, references);
             if builder.is_shared
-                && let (Some(member), Some(sharing)) = (link.roles.member_mut(), ctx.sharing.as_mut())
+                && let (Some(member), Some(sharing)) = (link.roles.member_mut(), ctx.sharing.as_deref_mut())
             {
                 let (whole, both) = ((sequence, start), (member, sharing));
                 let heard = ctx.config.mesh.is_one().then_some(&mut ctx.effects);
@@ -253,7 +253,7 @@ impl Peer {
         let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, chunk_bytes, .. } = written;
         self.counters.shared_packets += u64::from(written.frame_type == FrameType::Shared);
         self.counters.overheard_removed_bytes += chunk_bytes as u64;
-        if let Some(sharing) = ctx.sharing.as_ref().filter(|_| chunk_bytes > 0) {
+        if let Some(sharing) = ctx.sharing.as_deref().filter(|_| chunk_bytes > 0) {
             self.counters.air_saved_nanoseconds += sharing.air_nanoseconds(self.index as u8, chunk_bytes);
         }
         self.counters.inner_sent_packets += 1;

@@ -33,6 +33,9 @@ impl Peer {
             return None;
         }
         let class = outgoing.class();
+        if let Some(controller) = self.link.as_mut().and_then(|link| link.hop.as_mut()) {
+            controller.note_sent(now, None, out.len() + TAG_BYTES);
+        }
         self.counters.repairs_sent += 1;
         self.sent(now, 0);
         Some(Packed { seal, class, lane: 0 })

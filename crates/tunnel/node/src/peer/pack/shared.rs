@@ -65,7 +65,8 @@ impl Peer {
     /// Whether what is for the peer is shared with others.
     pub(super) fn is_shared(&self, ctx: &Context) -> bool {
         let Some(member) = self.link.as_ref().and_then(|link| link.roles.member()) else { return false };
-        ctx.sharing.as_ref().is_some_and(|sharing| member.has_key(sharing)) && self.lanes.count() == 1
+        let shares = |sharing: &Sharing| sharing.shares() && member.has_key(sharing);
+        ctx.sharing.as_deref().is_some_and(shares) && self.lanes.count() == 1
     }
 
     /// Writes the next datagram for a member of the group; `None` if it is to be none, or not to be shared.
@@ -93,9 +94,10 @@ impl Peer {
         if !begins {
             return None;
         }
-        let sharing = ctx.sharing.as_mut()?;
+        let sharing = ctx.sharing.as_deref_mut()?;
         let key_id = sharing.key_id();
         let (kind, seal) = sharing.next_seal();
+        sharing.note_message(member_id, FRONT_BYTES, false);
         let session = self.sessions.sending(now)?;
         let (mac, version) = (session.send_mac.clone(), session.version);
         out.clear();
@@ -122,7 +124,7 @@ impl Peer {
         };
         match overflow {
             Some(overflow) => self.write_overflow(&mut builder, overflow, ctx, out),
-            None => self.write_chunk_reply(limit, ctx.sharing.as_ref(), out),
+            None => self.write_chunk_reply(limit, ctx.sharing.as_deref_mut(), out),
         }
         if self.link.as_ref().is_some_and(|link| link.arq.receipt_had_no_room() && !is_native) {
             self.write_receipt(now, due.receipt, None, limit, out);
@@ -140,7 +142,7 @@ impl Peer {
     }
 
     /// Chunks that the member asked for.
-    fn write_chunk_reply(&mut self, limit: usize, sharing: Option<&Sharing>, out: &mut Vec<u8>) {
+    fn write_chunk_reply(&mut self, limit: usize, sharing: Option<&mut Sharing>, out: &mut Vec<u8>) {
         let room = limit.saturating_sub(out.len() + 1 + frame::MAX_LENGTH_BYTES + SEQUENCE_BYTES);
         let member = self.link.as_mut().and_then(|link| link.roles.member_mut());
         if let Some((number, reply)) = member.and_then(|member| member.next_reply(room)) {
@@ -150,6 +152,7 @@ impl Peer {
             self.counters.chunk_replies += 1;
             if let Some(sharing) = sharing {
                 self.counters.air_spent_nanoseconds += sharing.air_nanoseconds(self.index as u8, reply.len());
+                sharing.note_message(self.index as u8, reply.len(), true);
             }
         }
     }
@@ -222,15 +225,16 @@ impl Peer {
             }
             FrameType::Joined => {
                 let Ok(joined) = Joined::parse(body) else { return false };
-                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
+                roles.member_mut().zip(ctx.sharing.as_deref_mut()).is_some_and(|(member, sharing)| {
                     member.joined(now, &joined, sharing);
                     true
                 })
             }
             FrameType::Heard => {
                 let Ok(heard) = Heard::parse(body) else { return false };
-                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
+                roles.member_mut().zip(ctx.sharing.as_deref_mut()).is_some_and(|(member, sharing)| {
                     sharing.heard(member.id, &heard);
+                    sharing.note_message(member.id, body.len(), false);
                     true
                 })
             }
@@ -244,9 +248,9 @@ impl Peer {
             }
             FrameType::HeardOfOther => {
                 let Ok(heard) = HeardOfOther::parse(body) else { return false };
-                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
+                roles.member_mut().zip(ctx.sharing.as_deref_mut()).is_some_and(|(member, sharing)| {
                     member.has_other(heard.key_id);
-                    if let Some(coding) = ctx.coding.as_mut() {
+                    if let Some(coding) = ctx.coding.as_deref_mut() {
                         coding.reported(member.id, &heard);
                     }
                     sharing.heard_of_other(now, member.id, &heard);
@@ -254,7 +258,8 @@ impl Peer {
                 })
             }
             FrameType::ChunkRequest => {
-                roles.member_mut().zip(ctx.sharing.as_mut()).is_some_and(|(member, sharing)| {
+                roles.member_mut().zip(ctx.sharing.as_deref_mut()).is_some_and(|(member, sharing)| {
+                    sharing.note_message(member.id, body.len(), true);
                     let gone = member.requested(body, sharing);
                     gone.into_iter().for_each(|sequence| arq.send_again(sequence));
                     true
@@ -289,7 +294,7 @@ impl Peer {
                 self.counters.bad_frames += learn(listener, now, (key_id, member), plaintext, |shared| {
                     if is_of_peer {
                         ctx.hear(self.index, shared.rest);
-                        let coding = ctx.coding.as_mut();
+                        let coding = ctx.coding.as_deref_mut();
                         coding.into_iter().for_each(|it| it.heard(now, self.index, key_id, shared));
                     }
                 });
@@ -451,6 +456,7 @@ pub(super) fn share(
     frame.extend_from_slice(&out[start + 1..]);
     out.truncate(start);
     let (front, rest) = frame.split_at(frame.len() - written.payload_bytes.min(frame.len()));
+    let front_bytes = front.len();
     frame::emit_last(FrameType::Shared, out);
     let number_at = Shared::emit_front(written.frame_type, front, out);
     let rest_at = out.len();
@@ -470,6 +476,8 @@ pub(super) fn share(
         Shared::set_compressed(number_at, out);
     }
     Shared::set_number(sent.number.0, number_at, out);
+    let added_bytes = rest_at.saturating_sub(start + 1 + front_bytes) + sent.shim_bytes;
+    sharing.note_packet(member.id, sent.removed_bytes, added_bytes);
     member.shared(sequence, sent.number);
     written.chunk_bytes = sent.removed_bytes;
     written.frame_bytes = out.len() - start;

@@ -44,6 +44,14 @@ impl Implementation {
         found.with_context(|| way.to_string())
     }
 
+    /// The command that makes an interface of this name, and runs until it ends.
+    pub fn command(&self, interface: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        // Otherwise boringtun looks for the user who called sudo.
+        command.args(["-f", interface]).env("WG_SUDO", "true");
+        command
+    }
+
     /// Starts both ends, station last, and sets them up through their sockets.
     ///
     /// # Errors
@@ -65,10 +73,8 @@ impl Implementation {
             // Its socket is in a folder that all namespaces share.
             let prefix = run.namespace_name("").replace('-', "");
             let name = format!("{prefix}{}{index}", char::from(b'a' + b % 26));
-            let mut command = Command::new(&self.program);
-            command.args(["-f", &name]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            // Otherwise boringtun looks for the user who called sudo.
-            command.env("WG_SUDO", "true");
+            let mut command = self.command(&name);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let program = Program::start(namespace, command, "wireguard-go")?;
             let (own, other) = (index + 1, 2 - index);
             let peer = hexadecimal(keys[1 - index].public().as_bytes());
@@ -148,7 +154,7 @@ fn output(command: &mut Command) -> anyhow::Result<String> {
 }
 
 /// Speaks the cross-platform userspace protocol (www.wireguard.com/xplatform).
-fn set(socket: &Path, wanted: &str) -> anyhow::Result<()> {
+pub fn set(socket: &Path, wanted: &str) -> anyhow::Result<()> {
     let end = Instant::now() + PATIENCE;
     let mut stream = loop {
         match UnixStream::connect(socket) {
@@ -165,7 +171,8 @@ fn set(socket: &Path, wanted: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+/// Bytes as the protocol writes them.
+pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -148,3 +148,18 @@ fn an_operator_is_answered_while_500_slow_strangers_of_many_addresses_hold_conne
 fn an_operator_is_answered_behind_the_address_of_500_slow_strangers() {
     asks_among_strangers(|_| [127, 0, 0, 1].into(), [127, 0, 0, 1].into());
 }
+
+#[test]
+fn a_question_for_steps_that_are_not_kept_is_refused() {
+    let asked = |query| {
+        let mut asked = None;
+        let answer =
+            steps(Question { path: "/history.json", query }, |step, since| asked = Some((step, since)));
+        (answer.status(), asked)
+    };
+    assert_eq!(asked(""), (StatusCode::OK, Some((Step::Second, 0.0))));
+    assert_eq!(asked("step=10&since=12.5"), (StatusCode::OK, Some((Step::TenSeconds, 12.5))));
+    for query in ["step=2", "step=", "step=-1", "since=soon", "step=1&since="] {
+        assert_eq!(asked(query), (StatusCode::BAD_REQUEST, None), "{query}");
+    }
+}

@@ -1,0 +1,271 @@
+"""A scenario: places, links, programs, traffic and faults, described in Python and run by the laboratory."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import _native
+from ._native import LabError
+from .contents import Content
+from .links import Link
+from .results import Results
+
+Ready = str | int | Sequence[str] | None
+
+
+class Scenario:
+    """One scenario. Every method that adds something returns the scenario, so that calls can be chained.
+
+    Link number n is 10.77.n.0/24; its first end is host 1, and its second end host 2. Channel number c is
+    10.78.c.0/24, and its stations are hosts 1, 2 and so on.
+    """
+
+    def __init__(self, name: str, bound_seconds: float = 3600.0, **parameters: str) -> None:
+        """`parameters` are kernel parameters of every place, with `__` for a dot."""
+        self._scenario: dict[str, Any] = {
+            "name": name,
+            "seeds": [1],
+            "topology": {"places": [], "links": [], "channels": []},
+            "parameters": {key.replace("__", "."): value for key, value in parameters.items()},
+            "servers": [],
+            "daemons": [],
+            "downloads": [],
+            "clients": [],
+            "streams": [],
+            "events": [],
+            "bound_seconds": bound_seconds,
+        }
+        self._contents: dict[str, dict[str, Any]] = {}
+        self._files: dict[str, str] = {}
+        self._tunnel: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name, which is also in the rows."""
+        return self._scenario["name"]
+
+    # Places and what joins them
+
+    def place(self, name: str, *, forwards: bool = False, routes: dict[str, str] | None = None, **parameters: str) -> Scenario:
+        """A place. Links and channels add the places that they name; this sets what they cannot know."""
+        place = self._place(name)
+        place["forwards"] = forwards
+        place["routes"] = [{"to": to, "via": via} for to, via in (routes or {}).items()]
+        place["parameters"] = {key.replace("__", "."): value for key, value in parameters.items()}
+        return self
+
+    def link(self, first: str, second: str, forward: Link, backward: Link | None = None, name: str = "air") -> Scenario:
+        """A link through the emulated air. Without `backward`, both directions are alike."""
+        back = (backward or forward).describe()
+        return self._join(first, second, name, {"air": {"forward": forward.describe(), "backward": back}})
+
+    def cable(self, first: str, second: str, name: str = "wire") -> Scenario:
+        """A cable, without delay and without a bound on its rate."""
+        return self._join(first, second, name, "cable")
+
+    def channel(self, positions: dict[str, tuple[float, float]], name: str = "mesh", routes: bool = False, **medium: Any) -> Scenario:
+        """A radio channel that places share; positions are in metres. `medium` has keys of `air::MediumConfig`.
+
+        With `routes`, every station reaches every other directly.
+        """
+        number = len(self._topology["channels"])
+        addresses = {place: f"10.78.{number}.{host}" for host, place in enumerate(positions, 1)}
+        for place in positions:
+            others = [address for other, address in addresses.items() if other != place] if routes else []
+            routed = self._place(place).setdefault("routes", [])
+            routed.extend({"to": f"{address}/32", "via": address} for address in others)
+        medium = {**medium, "stations": [list(map(float, at)) for at in positions.values()]}
+        self._topology["channels"].append({"name": name, "stations": list(positions), "medium": medium})
+        return self
+
+    def address(self, place: str, on: str) -> str:
+        """The IPv4 address of a place on a link or channel."""
+        for number, link in enumerate(self._topology["links"]):
+            if link["name"] == on and place in link["ends"]:
+                return f"10.77.{number}.{link['ends'].index(place) + 1}"
+        for number, channel in enumerate(self._topology["channels"]):
+            if channel["name"] == on and place in channel["stations"]:
+                return f"10.78.{number}.{channel['stations'].index(place) + 1}"
+        raise LabError(f"scenario `{self.name}`: `{place}` is not on a link or channel `{on}`")
+
+    # Programs
+
+    def program(
+        self,
+        place: str,
+        command: str | Sequence[str],
+        *,
+        name: str | None = None,
+        config: str = "",
+        ready: Ready = None,
+        within_seconds: int = 30,
+        status: Sequence[str] = (),
+        later: bool = False,
+    ) -> Scenario:
+        """Anybody's program, in the foreground, for the whole run. Text runs in a shell.
+
+        It is ready at once; or when a path (`/…` or `{socket}`) exists, an interface is up, something listens on a
+        TCP port (a number), or a command (a list) succeeds. In its texts, `{config}` is its configuration file,
+        `{folder}` a folder of the run, and `{files}` the folder of `file`.
+        """
+        words = ["sh", "-c", command] if isinstance(command, str) else list(command)
+        called = name or f"{place}-{len(self._scenario['daemons'])}"
+        self._place(place)
+        daemon = {"name": called, "place": place, "command": words, "config": config, "later": later}
+        ready_when = _ready(ready, within_seconds)
+        self._scenario["daemons"].append({**daemon, "ready": ready_when, "status": list(status)})
+        return self
+
+    def file(self, name: str, text: str) -> Scenario:
+        """A file with mode 600 for programs: a key, a certificate. Its path is `{files}/NAME`."""
+        self._files[name] = text
+        return self
+
+    def tunnel(
+        self,
+        gateway: str,
+        station: str,
+        scheme: str = "adaptive",
+        *,
+        on: str = "air",
+        repairs: bool = True,
+        beyond: Sequence[str] = (),
+        further: str = "",
+    ) -> Scenario:
+        """Overheard between two places: 10.80.0.1 is the gateway, and 10.80.0.2 the station.
+
+        `scheme` is a policy (`off`, `acked`, `adaptive`) or a paper's (`cache-flush`, `k-distance=8`). The station
+        reaches the networks of `beyond` through the gateway. `further` is appended to both configurations, as TOML.
+        """
+        endpoint = f"{self.address(gateway, on)}:4780"
+        files, nodes = _native.tunnel(scheme, gateway, station, endpoint, repairs, list(beyond))
+        self._files.update(files)
+        for node in map(json.loads, nodes):
+            self._place(node["place"])
+            self._scenario["daemons"].append({**node, "name": node["place"], "config": node["config"] + further})
+        self._tunnel = {"scheme": scheme, "repairs": repairs}
+        return self
+
+    # Traffic
+
+    def serve(self, place: str, **contents: Content) -> Scenario:
+        """An HTTP server in a place, port 80, which offers contents by their names."""
+        for name, content in contents.items():
+            self._contents[name] = content.describe()
+        self._place(place)
+        self._scenario["servers"].append(place)
+        return self
+
+    def download(self, place: str, source: str, content: str = "content", *, at: float = 0.0, after: int | None = None, stall_seconds: int = 60, port: int = 80) -> Scenario:
+        """One download by curl from an address. `after` is the number of an earlier one that has to end first."""
+        start = {"at-seconds": at} if after is None else {"after": after}
+        wanted = {"place": place, "from": source, "content": content, "port": port, "start": start}
+        self._scenario["downloads"].append({**wanted, "stall_seconds": stall_seconds})
+        return self
+
+    def requests(self, place: str, source: str, contents: Iterable[str], *, at: float = 0.0) -> Scenario:
+        """Downloads one after the other, each on a connection of its own."""
+        after = None
+        for content in contents:
+            self.download(place, source, content, at=at, after=after)
+            after = len(self._scenario["downloads"]) - 1
+        return self
+
+    def constant_rate(self, sender: str, receiver: str, address: str, *, packets: int, every_ms: float, payload_bytes: int = 200, at: float = 0.0, content: str | None = None, keeps_delays: bool = False) -> Scenario:
+        """UDP datagrams at a constant rate, such as a call's."""
+        stream = {"from": sender, "to": receiver, "address": address, "datagrams": packets, "payload_bytes": payload_bytes}
+        timing = {"interval_milliseconds": every_ms, "start_seconds": at, "keeps_delays": keeps_delays}
+        self._scenario["streams"].append({**stream, **timing, "content": content})
+        return self
+
+    def web_user(self, place: str, source: str, pages: Iterable[tuple[float, Sequence[str]]]) -> Scenario:
+        """A reader of pages: seconds of thought, then the contents of a page, and so on."""
+        described = [{"think_seconds": think, "contents": list(contents)} for think, contents in pages]
+        self._scenario["clients"].append({"place": place, "from": source, "pages": described})
+        return self
+
+    def content(self, name: str, content: Content) -> Scenario:
+        """A content for streams, or for a server that is there already."""
+        self._contents[name] = content.describe()
+        return self
+
+    # Faults, by the time since everything was ready
+
+    def change(self, at: float, link: str, direction: str, config: Link) -> Scenario:
+        """A direction (`forward`, `backward`) of a link becomes another link."""
+        return self._event(at, {"configure": {"link": link, "direction": direction, "config": config.describe()}})
+
+    def command(self, at: float, place: str, command: str | Sequence[str]) -> Scenario:
+        """A command runs in a place, to its end."""
+        words = ["sh", "-c", command] if isinstance(command, str) else list(command)
+        return self._event(at, {"run": {"place": place, "command": words}})
+
+    def start(self, at: float, program: str) -> Scenario:
+        """A program that was `later` starts, or one that was stopped starts again."""
+        return self._event(at, {"start": program})
+
+    def stop(self, at: float, program: str) -> Scenario:
+        """A program ends."""
+        return self._event(at, {"stop": program})
+
+    # Running
+
+    def describe(self) -> dict[str, Any]:
+        """The scenario as data, which any worker can run: contents and keys are described, not placed."""
+        return copy.deepcopy(
+            {"scenario": self._scenario, "contents": self._contents, "files": self._files, "tunnel": self._tunnel}
+        )
+
+    def check(self) -> Scenario:
+        """Raises `LabError` with one sentence if the scenario makes no sense."""
+        contents = [{"name": name, "file": "/dev/null"} for name in self._contents]
+        _native.check(json.dumps({**self._scenario, "contents": contents}))
+        return self
+
+    def run(self, seeds: Iterable[int] = (1,), driver: str = "virtual", progress: bool = True, seeds_per_boot: int = 1) -> Results:
+        """Runs the scenario with each seed. The driver is `sim`, `virtual` or `lab`.
+
+        `virtual` boots a kernel for each seed, as `sweep` does: one seed is one run. With more `seeds_per_boot` (the
+        experiments of the papers have 8), a run also depends on the seeds before it in its boot.
+        """
+        from .running import run_description
+
+        return Results(run_description(self.check().describe(), list(seeds), driver, progress, seeds_per_boot))
+
+    def _join(self, first: str, second: str, name: str, medium: Any) -> Scenario:
+        self._place(first)
+        self._place(second)
+        self._topology["links"].append({"name": name, "ends": [first, second], "medium": medium})
+        return self
+
+    def _event(self, at: float, action: dict[str, Any]) -> Scenario:
+        self._scenario["events"].append({"at_seconds": at, "action": action})
+        return self
+
+    @property
+    def _topology(self) -> dict[str, Any]:
+        return self._scenario["topology"]
+
+    def _place(self, name: str) -> dict[str, Any]:
+        for place in self._topology["places"]:
+            if place["name"] == name:
+                return place
+        self._topology["places"].append({"name": name})
+        return self._topology["places"][-1]
+
+
+def _ready(ready: Ready, within_seconds: int) -> Any:
+    match ready:
+        case None:
+            return "at-once"
+        case int():
+            return {"listening": ready}
+        case str() if ready.startswith(("/", "{")):
+            return {"path": ready}
+        case str():
+            return {"interface": ready}
+        case _:
+            return {"succeeds": {"command": list(ready), "within_seconds": within_seconds}}
