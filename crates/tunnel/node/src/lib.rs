@@ -8,6 +8,7 @@
 //! - [fec]: units that are restored before they would be sent again;
 //! - [elimination]: repeated bytes, headers and literals;
 //! - [queue], [group], [roaming]: waiting packets, overhearing, several gateways;
+//! - [lifetime]: for how long a packet waits in any of them;
 //! - [snoop]: the repair of TCP segments;
 //! - [peer]: sessions, the *link* (`peer::link`) of two boots, and the contents of datagrams, [out and
 //!   in](peer::pack);
@@ -68,6 +69,7 @@ mod fec;
 mod group;
 mod hop;
 mod keys;
+mod lifetime;
 
 mod node;
 

@@ -7,7 +7,7 @@
 //! one says all that an earlier one does, and one that waits stops the sender's clock. Packets of a call
 //! pass, too: its ends put them in order themselves, and have no time.
 
-use crate::path::lifetime::is_real_time;
+use crate::lifetime::is_real_time;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -8,6 +8,5 @@ pub mod fragment;
 pub mod hop_limit;
 pub mod icmp;
 pub mod lanes;
-pub mod lifetime;
 pub mod mtu;
 pub mod reachability;

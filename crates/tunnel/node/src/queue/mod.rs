@@ -23,8 +23,8 @@ mod slots;
 mod tests;
 
 use crate::buffers::Buffers;
+use crate::lifetime::{SHORTEST, lifetime};
 use crate::path::ecn;
-use crate::path::lifetime::{SHORTEST, lifetime};
 pub use codel::Bounds;
 use codel::Codel;
 use highway::{HighwayHasher, Key};
