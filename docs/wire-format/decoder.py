@@ -16,6 +16,7 @@ import groups
 import headers
 import noise
 import short
+import streams
 import units
 import compressed_block
 from octets import Malformed
@@ -70,6 +71,11 @@ FORMATS: dict[str, Format] = {
     "coded": Format(frames.read_coded, frames.write_coded),
     "repair": Format(frames.read_repair, frames.write_repair),
     "repair sum": Format(inputs, frames.write_repair_sum),
+    "stream open": Format(streams.read_stream_open, streams.write_stream_open),
+    "stream data": Format(streams.read_stream_data, streams.write_stream_data),
+    "stream end": Format(streams.read_stream_offset, streams.write_stream_offset),
+    "stream credit": Format(streams.read_stream_offset, streams.write_stream_offset),
+    "stream abort": Format(streams.read_stream_abort, streams.write_stream_abort),
     "notice": Format(frames.read_notice, frames.write_notice),
     "heard": Format(frames.read_heard, frames.write_heard),
     "heard of other": Format(frames.read_heard_of_other, frames.write_heard_of_other),

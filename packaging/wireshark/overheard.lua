@@ -50,6 +50,11 @@ local FRAMES = {
     [34] = "natives",
     [35] = "reduced, hashed",
     [36] = "repair",
+    [37] = "stream: open",
+    [38] = "stream: data",
+    [39] = "stream: end",
+    [40] = "stream: credit",
+    [41] = "stream: abort",
 }
 -- Frames that take a link sequence, and those that name an earlier one.
 local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }

@@ -13,6 +13,7 @@ mod overheard;
 mod place;
 mod presets;
 pub mod recorded;
+mod streams;
 mod told;
 mod voice;
 mod way;
@@ -31,10 +32,11 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
     downloads::FIGURE,
     harder::FIGURE,
     told::FIGURE,
+    streams::FIGURE,
     voice::FIGURE,
     presets::FIGURE,
     cellular::FIGURE,

@@ -33,6 +33,8 @@ pub struct Config {
     pub fec: bool,
     /// Whether few bytes are kept under way where the path's queue is deep.
     pub controls_queue: bool,
+    /// How TCP connections cross the hop as streams, where the peer takes them; `None`: they do not.
+    pub streams: Option<StreamBounds>,
     /// Savings beside repeated bytes.
     pub shorten: Shortening,
     /// Bytes of packets that may wait for one peer; beyond, the longest flow's oldest are dropped.
@@ -83,6 +85,7 @@ impl Config {
             reduce: re::Parameters::default(),
             fec: true,
             controls_queue: true,
+            streams: None,
             shorten: Shortening::NONE,
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
@@ -100,6 +103,17 @@ impl Config {
             trace: false,
         }
     }
+}
+
+/// Bounds of the streams of one peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamBounds {
+    /// Bytes of streams that are kept, of both directions together.
+    pub memory_bytes: usize,
+    /// Streams at once.
+    pub most_streams: usize,
+    /// Whether a host is answered before the far end's connection stands.
+    pub answers_early: bool,
 }
 
 /// A node's part in a mesh, where some nodes do not hear each other.

@@ -206,6 +206,13 @@ impl Context {
         None
     }
 
+    /// Lets a copy of a packet for a host wait for its delivery.
+    pub fn deliver_copy(&mut self, packet: &[u8]) {
+        let mut buffer = self.deliveries.buffer();
+        buffer.extend_from_slice(packet);
+        self.deliveries.push(buffer);
+    }
+
     /// Whether a packet from an inner address may come from this peer.
     pub fn may_come(&self, source: IpAddr, peer: usize) -> bool {
         self.roaming.may_come(&self.routes, source, peer) || self.config.mesh.relays.contains(&peer)

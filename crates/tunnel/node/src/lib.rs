@@ -86,7 +86,7 @@ mod status;
 #[cfg(test)]
 mod vectors;
 
-pub use config::{Config, ConfigError, Destination, Gateways, Group, Mesh, PeerConfig};
+pub use config::{Config, ConfigError, Destination, Gateways, Group, Mesh, PeerConfig, StreamBounds};
 pub use elimination::compress::Shortening;
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PresharedKey, PrivateKey, PublicKey};

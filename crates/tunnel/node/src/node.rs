@@ -206,6 +206,9 @@ impl Node {
         (packet, name): Named<'_>,
         inner: &Inner,
     ) -> Option<Vec<u8>> {
+        if name.is_none() && self.peers[peer].take_for_stream(now, packet, inner, &mut self.ctx) {
+            return None;
+        }
         let message = if !self.peers[peer].takes_packets(now) {
             self.peers[peer].refuse_packet(now, packet, inner, &mut self.ctx)
         } else if packet.len() > self.peers[peer].max_packet_bytes() {

@@ -8,10 +8,12 @@ mod membership;
 pub(crate) mod pack;
 mod reachability;
 mod status;
+mod streams;
 
 use boots::{Begin, Boots, Places};
 use link::Link;
 pub(crate) use link::{capabilities, store_kib};
+use streams::PeerStreams;
 
 use crate::config::{Config, PeerConfig};
 use crate::context::Context;
@@ -49,6 +51,8 @@ pub(crate) struct Peer {
     /// When one began last because the two ends were at odds.
     began_again: Option<Duration>,
     queue: Queue,
+    /// TCP connections that cross the hop as streams.
+    streams: Option<Box<PeerStreams>>,
     /// Whether it answers.
     reachability: Reachability,
     /// The ports between the two.
@@ -93,6 +97,7 @@ impl Peer {
             wants_handshake: false,
             began_again: None,
             queue: Queue::new(node.queue_bytes, salt),
+            streams: PeerStreams::of(node, salt).map(Box::new),
             lanes: Lanes::default(),
             reachability: Reachability::default(),
             path: PathMtu::new(node.max_datagram_bytes, node.largest_datagram_bytes),
@@ -169,6 +174,7 @@ impl Peer {
                 sharing.leave(self.index as u8);
             }
             self.link = Some(link);
+            self.reset_streams(now, ctx);
             ctx.keyring.groups.remove(self.index);
             ctx.tell(self.index, Told::Started);
             if ctx.roaming.is_associated(self.index) {
@@ -260,6 +266,7 @@ impl Peer {
     pub fn end(&mut self, now: Duration, ctx: &mut Context) {
         self.sessions.end(&mut ctx.keyring);
         self.lose_link();
+        self.reset_streams(now, ctx);
         ctx.keyring.groups.remove(self.index);
         if let (Some(mut link), Some(sharing)) = (self.link.take(), ctx.sharing.as_deref_mut())
             && link.roles.end_membership(sharing)
@@ -311,6 +318,7 @@ impl Peer {
             link.arq.probe(now, |sequence| link.reduce.report_lost(sequence));
         }
         self.queue_repairs(now, ctx);
+        self.handle_streams_timeout(now, ctx);
         if self.sessions.initiator_mut().give_up(now, self.config.keepalive.is_some(), &mut ctx.keyring) {
             self.queue.clear();
             self.reachability.try_again();
@@ -357,6 +365,7 @@ impl Peer {
             link.and_then(|link| self.path.timeout(&link.measured())),
             self.unanswered_since.map(|since| since + SILENCE),
             link.and_then(Link::tells_at),
+            link.and_then(|_| self.streams_timeout()),
             link.and_then(Link::asks_at),
             link.and_then(|link| link.assembly.timeout()),
             link.and_then(|link| link.arq.probe_at()),

@@ -43,6 +43,7 @@ pub mod request;
 pub mod reset;
 pub mod shim;
 pub mod short;
+pub mod stream;
 pub mod udp;
 pub mod unit;
 pub mod varint;

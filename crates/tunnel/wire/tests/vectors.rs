@@ -24,6 +24,7 @@ use wire::request::{self, Request};
 use wire::shim::compact::{self, Compact};
 use wire::shim::slots::{self, Slots};
 use wire::short::Outline;
+use wire::stream;
 use wire::unit::{self, Kind};
 use wire::varint;
 
@@ -60,6 +61,13 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn regions(shim: &Compact<'_>) -> Value {
     let numbers = |it: compact::Region| json!([it.literal_bytes, it.distance, it.offset, it.length]);
     shim.regions().map(numbers).collect()
+}
+
+/// The values of a frame of a stream.
+fn named(name: stream::Name, mut values: Value) -> Value {
+    values["number"] = name.number.into();
+    values["own"] = name.is_own.into();
+    values
 }
 
 /// The values in the bytes, and the bytes of these values where the crate writes this form whole.
@@ -147,6 +155,34 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             out.extend_from_slice(repair.sum);
             let back: Vec<u64> = repair.numbers(MAX_SPAN).map(|number| MAX_SPAN - number).collect();
             (json!({ "sources_back": back, "sum": hex(repair.sum) }), Some(out))
+        }
+        "stream open" => {
+            let it = stream::Open::parse(input).unwrap();
+            it.emit(&mut out);
+            let end = |end: std::net::SocketAddr| json!([end.ip().to_string(), end.port()]);
+            let ends = json!({ "source": end(it.source), "destination": end(it.destination) });
+            (named(it.name, ends), Some(out))
+        }
+        "stream data" => {
+            let it = stream::Data::parse(input).unwrap();
+            stream::Data::emit_front(it.name, it.offset.into(), &mut out);
+            out.extend_from_slice(it.bytes);
+            (named(it.name, json!({ "offset": it.offset, "bytes": hex(it.bytes) })), Some(out))
+        }
+        "stream end" => {
+            let it = stream::End::parse(input).unwrap();
+            stream::End::emit(it.name, it.offset.into(), &mut out);
+            (named(it.name, json!({ "offset": it.offset })), Some(out))
+        }
+        "stream credit" => {
+            let it = stream::Credit::parse(input).unwrap();
+            stream::Credit::emit(it.name, it.limit.into(), &mut out);
+            (named(it.name, json!({ "offset": it.limit })), Some(out))
+        }
+        "stream abort" => {
+            let it = stream::Abort::parse(input).unwrap();
+            it.emit(&mut out);
+            (named(it.name, json!({ "cause": it.cause as u8 })), Some(out))
         }
         "reduced" => {
             let it = Reduced::parse(input).unwrap();
@@ -368,6 +404,9 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
         "receipt" => Receipt::parse(input).is_err(),
         "request" => Request::parse(input).is_err(),
         "repair" => Repair::parse(input).is_err(),
+        "stream open" => stream::Open::parse(input).is_err(),
+        "stream data" => stream::Data::parse(input).is_err(),
+        "stream abort" => stream::Abort::parse(input).is_err(),
         "reduced" => Compact::parse(Reduced::parse(input).unwrap().shim).is_err(),
         "slots" => slots::Encoded::parse(input).is_err(),
         "shared" => Shared::parse(input).is_err(),
@@ -390,7 +429,7 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
 fn what_the_specification_refuses_is_refused() {
     let vectors = vectors();
     let refused: Vec<&Value> = vectors.iter().filter(|vector| vector["value"].is_null()).collect();
-    assert_eq!(refused.len(), 39);
+    assert_eq!(refused.len(), 43);
     for vector in refused {
         let (format, input) = (vector["format"].as_str().unwrap(), bytes(vector["hex"].as_str().unwrap()));
         assert!(is_refused(format, &input), "{format}: {}", vector["about"]);
@@ -439,5 +478,5 @@ fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
         }
         formats.insert(format.to_owned());
     }
-    assert_eq!(formats.len(), 22, "{formats:?}");
+    assert_eq!(formats.len(), 27, "{formats:?}");
 }

@@ -40,6 +40,10 @@ pub struct File {
     /// table. Without it, the node repairs no TCP segments. The old name is `recover`.
     #[serde(alias = "recover")]
     pub snoop: Option<Switched<Snoop>>,
+    /// Streams: TCP connections end in the node at both ends of the hop, and their bytes cross the hop by a
+    /// transport that fills long and lossy links. Only between two nodes that both have it; others get
+    /// packets. The value is `true` or a table. Without it, the node takes no connections.
+    pub streams: Option<Switched<Streams>>,
     /// Split TCP connections: the node ends a connection and begins another one in its place. The value is
     /// `true` or a table. Without it, the node splits no connections.
     pub split: Option<Switched<Split>>,
@@ -407,6 +411,20 @@ pub struct Split {
     /// The node adds the firewall rules, and removes them at its end. Set `false` for rules of your own.
     /// Default: `true`.
     pub rules: Option<bool>,
+}
+
+/// `[streams]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Streams {
+    /// The memory for the bytes of all streams of one peer. Default: `64`.
+    pub memory_mib: Option<usize>,
+    /// The node answers a client before the server does. This saves each connection a round trip. A server
+    /// that refuses then looks like one that accepts and resets. Default: `false`.
+    pub answer_early: Option<bool>,
+    /// The largest number of streams with one peer at a time. Further connections cross the hop in packets.
+    /// Default: `1024`.
+    pub connections: Option<usize>,
 }
 
 /// `[overhear]`

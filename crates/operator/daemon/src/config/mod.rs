@@ -23,6 +23,7 @@ mod resolve;
 pub(crate) mod secret;
 mod snoop;
 mod split;
+mod streams;
 pub mod uci;
 
 use crate::revocations::Revocations;

@@ -14,6 +14,7 @@ use super::preshared::{self, preshared_keys};
 use super::rate;
 use super::snoop::snoop;
 use super::split::split;
+use super::streams::streams;
 use super::{Config, Files, Mistake, Policies, overlap};
 use crate::revocations::Revocations;
 use crate::sockets::SOCKET_DIRECTORY;
@@ -112,6 +113,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     node.fec = file.link.fec == Correction::Auto;
     node.controls_queue = file.link.control == Control::Auto;
     node.snoop = snoop(path, file.snoop.take())?;
+    node.streams = streams(path, file.streams.take())?;
     let around_bytes = lane_bytes + if shares { SHARING_BYTES } else { 0 };
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key of a node, the source of its default, and the text before the value there. An ellipsis matches any
 /// text.
-const OF_NODES: [(&str, &str, &str); 29] = [
+const OF_NODES: [(&str, &str, &str); 32] = [
     ("[node] listen", RESOLVE, "const PORT: u16 = "),
     ("[node] source_ports", RESOLVE, "source_ports.unwrap_or("),
     ("[node] threads", RESOLVE, "threads.unwrap_or("),
@@ -29,6 +29,9 @@ const OF_NODES: [(&str, &str, &str); 29] = [
     ("[snoop] buffer_packets", "crates/tunnel/recovery/src/settings.rs", "Settings { buffer_packets: "),
     ("[snoop] replacement", "crates/tunnel/recovery/src/settings.rs", ", replacement: Replacement::"),
     ("[snoop] distance", "crates/operator/daemon/src/config/snoop.rs", "distance.unwrap_or("),
+    ("[streams] memory_mib", STREAMS, "const MEMORY_MIB: usize = "),
+    ("[streams] answer_early", STREAMS, "answer_early.unwrap_or("),
+    ("[streams] connections", STREAMS, "const CONNECTIONS: usize = "),
     ("[split] connections", SPLIT, "const CONNECTIONS: usize = "),
     ("[split] idle_seconds", SPLIT, "const IDLE_SECONDS: u64 = "),
     ("[split] port", SPLIT, "const PORT: u16 = "),
@@ -54,6 +57,7 @@ const OF_CACHES: [(&str, &str, &str); 2] = [
 const RESOLVE: &str = "crates/operator/daemon/src/config/resolve.rs";
 const GATEWAYS: &str = "crates/operator/daemon/src/config/gateways.rs";
 const SPLIT: &str = "crates/operator/daemon/src/config/split.rs";
+const STREAMS: &str = "crates/operator/daemon/src/config/streams.rs";
 const PARAMETERS: &str = "crates/tunnel/re/src/parameters.rs";
 
 /// Defaults that depend on other keys.

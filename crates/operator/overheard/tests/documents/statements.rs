@@ -17,9 +17,13 @@ use std::time::Duration;
 type Value = (&'static str, &'static str, &'static str);
 
 /// Every key of a node's configuration, except those that every node has.
-const OF_NODES: [Value; 63] = [
+const OF_NODES: [Value; 67] = [
     (" snoop", "", "true"),
     (" split", "", "true"),
+    (" streams", "", "true"),
+    ("[streams] answer_early", "", "true"),
+    ("[streams] memory_mib", "", "32"),
+    ("[streams] connections", "", "100"),
     (" sandbox", "", "false"),
     ("[node] previous_network_key_file", "", "\"old.key\""),
     ("[node] revoked_file", "", "\"gateway.revoked\""),
@@ -142,7 +146,7 @@ fn a_node_takes_every_key_of_the_reference() {
     }
     assert_eq!(keys_of_the_reference(0), known);
     // A switch without a table is a section without options.
-    let switches = [" snoop", " split"].map(str::to_owned);
+    let switches = [" snoop", " split", " streams"].map(str::to_owned);
     let mut of_uci: BTreeSet<String> = daemon::config::uci::KEYS.iter().map(|key| key.written()).collect();
     of_uci.insert("[tunnel] interface".to_owned());
     of_uci.extend(switches);

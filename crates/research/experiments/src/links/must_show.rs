@@ -9,6 +9,7 @@ use super::harder;
 use super::place::Place;
 use super::presets::{self, BYTES_BY_BARE, TIME_BY_BARE};
 use super::recorded;
+use super::streams;
 use super::told;
 use super::voice::{self, LATE};
 use super::way::Way;
@@ -36,6 +37,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         few_extra_bytes(rows),
         no_kind_of_loss_makes_it_slower(rows),
         a_told_rate_does_not_hurt(rows),
+        streams_are_as_fast_as_hysteria(rows),
         new_content_comes_sooner(rows),
         new_content_over_the_satellite_takes_fewer_bytes(rows),
         a_call_is_on_time(rows),
@@ -129,6 +131,16 @@ fn a_told_rate_does_not_hurt(rows: &[Row]) -> Claim {
         judging.cell(value <= told::BY_UNTOLD_AT_MOST, || {
             format!("{value:.2} with {} in {}", row.x, row.series)
         });
+    }
+    judging.done()
+}
+
+fn streams_are_as_fast_as_hysteria(rows: &[Row]) -> Claim {
+    let most = streams::BY_HYSTERIA_AT_MOST;
+    let claim = format!("streams: at most {most} of the recorded time of Hysteria in every cell");
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(streams::FIGURE.id, streams::BY_HYSTERIA, |_| true) {
+        judging.cell(value <= most, || format!("{value:.2} with {}% lost in {}", row.x, row.series));
     }
     judging.done()
 }

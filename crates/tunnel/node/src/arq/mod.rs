@@ -95,6 +95,13 @@ impl Arq {
         self.outstanding.srtt()
     }
 
+    /// The shortest round trip of late, and the queueing beyond it.
+    #[must_use]
+    pub fn round_trips(&self) -> Option<(Duration, Duration)> {
+        let delay = self.outstanding.delay();
+        delay.shortest().zip(delay.queueing())
+    }
+
     /// The share of sent sequences that were lost, over about the last thousand.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {

@@ -14,7 +14,7 @@ pub(super) use outbox::Outbox;
 pub(super) use overflow::Overflow;
 
 use crate::arq::{Abilities, Arq};
-use crate::config::Config;
+use crate::config::{Config, Gateways};
 use crate::elimination::compress::Shortening;
 use crate::elimination::reduce::{Reduce, Restore};
 use crate::features;
@@ -30,7 +30,7 @@ use recovery::Settings;
 use std::time::Duration;
 use wire::hello::{
     ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
-    NOTIFIES, RECOVERS, RESTORES, SEPARATES, UNCODES, UNCODES_ROWS,
+    NOTIFIES, RECOVERS, RESTORES, SEPARATES, STREAMS, UNCODES, UNCODES_ROWS,
 };
 use wire::repair::AROUND_SOURCE;
 
@@ -75,6 +75,8 @@ pub struct Link {
     pub(super) assembly: Assembly,
     /// The parts in each other's groups.
     pub(super) roles: Roles,
+    /// TCP connections may cross it as streams.
+    carries_streams: bool,
     /// Control messages that wait.
     pub(super) outbox: Outbox,
 }
@@ -95,6 +97,7 @@ pub fn capabilities(config: &Config) -> u32 {
         | if config.codes() && config.mesh.forwards { COMBINES } else { 0 }
         | HEARS_LANES
         | JOINS
+        | if config.streams.is_some() { STREAMS } else { 0 }
         | if parameters.policy.answers_requests() { ANSWERS_REQUESTS } else { 0 }
         | if sends_again(parameters) { RECOVERS } else { 0 }
 }
@@ -159,6 +162,12 @@ impl Link {
             tcp: TcpRepair::new(config.snoop.as_ref(), hello.capabilities, sends_again, can(RECOVERS)),
             assembly: Assembly::new(can(JOINS), config.boost && config.shorten.packing),
             roles: Roles::new(hello.capabilities, config.codes()),
+            carries_streams: config.streams.is_some()
+                && can(STREAMS)
+                && !ends.is_plain
+                && !is_heard
+                && !config.mesh.is_one()
+                && config.gateways == Gateways::One,
             outbox: Outbox::default(),
         }
     }
@@ -167,6 +176,12 @@ impl Link {
     #[must_use]
     pub fn ends(&self) -> Ends {
         self.ends
+    }
+
+    /// Whether TCP connections may cross it as streams.
+    #[must_use]
+    pub fn carries_streams(&self) -> bool {
+        self.carries_streams
     }
 
     /// The peer's boot.

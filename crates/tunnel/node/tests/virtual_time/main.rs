@@ -26,5 +26,6 @@ mod relays;
 mod restoring;
 mod sessions;
 mod snoop;
+mod streams;
 mod twins;
 mod versions;

@@ -103,6 +103,16 @@ macro_rules! with_frame_types {
             /// A sum of earlier units, by which lost ones are restored: [`crate::repair`]. It is all of its
             /// unit, which takes no link sequence.
             Repair = 36, "repair", Control, Repair;
+            /// A TCP connection begins at the far end: [`crate::stream::Open`].
+            StreamOpen = 37, "stream: open", Stream, Open;
+            /// Bytes of a stream: [`crate::stream::Data`].
+            StreamData = 38, "stream: data", Stream, Data;
+            /// A stream's direction has no further bytes: [`crate::stream::End`].
+            StreamEnd = 39, "stream: end", Stream, End;
+            /// Room for a stream's bytes: [`crate::stream::Credit`].
+            StreamCredit = 40, "stream: credit", Stream, Credit;
+            /// A stream ends before its end: [`crate::stream::Abort`].
+            StreamAbort = 41, "stream: abort", Stream, Abort;
         }
     };
 }
@@ -121,6 +131,8 @@ pub enum Class {
     Again,
     /// A packet that was asked for, behind its sequence.
     Reply,
+    /// A part of a stream. It takes no sequence, and means the same however late it comes.
+    Stream,
 }
 
 macro_rules! enumeration {

@@ -102,7 +102,9 @@ impl Peer {
                     arq.set_corrected(outgoing.is_on(), outgoing.may_repair_again());
                 }
                 let mut sharing = ctx.sharing.as_deref_mut();
+                let streams = &mut self.streams;
                 arq.take_receipt(now, &receipt, |sequence, fate| {
+                    streams.iter_mut().for_each(|streams| streams.note_fate(sequence, fate));
                     let mut member = roles.member_mut();
                     if let (Some(member), Fate::Held | Fate::Lost) = (&mut member, fate) {
                         member.natives.fate(sequence, fate == Fate::Held);
@@ -136,7 +138,9 @@ impl Peer {
                         false => path.map_or(Bounds::USUAL, Bounds::for_changing_rate),
                     });
                 }
-                if arq.is_at_odds() {
+                let is_at_odds = arq.is_at_odds();
+                self.settle_streams(now, ctx);
+                if is_at_odds {
                     self.begin_again(now);
                 }
                 true

@@ -17,6 +17,7 @@ mod probe;
 mod repairs;
 mod retransmit;
 mod shared;
+mod streams;
 mod too_large;
 
 pub(crate) use natives::{Native, natives_mac};
@@ -97,6 +98,9 @@ impl Peer {
         }
         if let Some(repair) = self.pack_repair(now, out) {
             return Some(repair);
+        }
+        if let Some(streams) = self.pack_streams_in_turn(now, out) {
+            return Some(streams);
         }
         self.queue.drop_old(now);
         self.take_out_too_large(now, ctx);
@@ -436,6 +440,9 @@ impl Peer {
                 Some(FrameType::Notice) => self.take_notice(now, body, ctx),
                 Some(frame_type) if frame_type.is_packet() => take(self, sequence, body),
                 Some(frame_type) if frame_type.is_again() => self.take_retransmission(now, body, take),
+                Some(frame_type) if frame_type.class() == Class::Stream => {
+                    self.take_stream(now, frame_type, body, ctx)
+                }
                 Some(FrameType::Reply) => self.take_reply(now, body, to, ctx),
                 Some(FrameType::Head) => {
                     next += 1; // it arrives with its tail

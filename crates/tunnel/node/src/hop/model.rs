@@ -1,0 +1,336 @@
+//! A model of the path, for bytes that no end host's control bounds: its rate and its round trip.
+//!
+//! The rate is the most that arrived lately, and what is under way is bounded by rate and round trip, as in
+//! BBR (N. Cardwell et al., ACM Queue 14(5), 2016). It takes no loss for congestion. It sends more than
+//! arrives by the share that the air loses, so that a lossy path is filled as well.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Growth in a round trip until the path is full: doubling (2 / ln 2).
+const STARTUP_GAIN: f64 = 2.885;
+/// ... of which the bytes leave within a part of a round trip.
+const STARTUP_PACE: f64 = 1.5;
+/// The path is full when so many round trips brought less than this growth.
+const FULL_ROUNDS: u32 = 3;
+const FULL_GROWTH: f64 = 1.25;
+/// It is as well when packets queue for longer than this, and a share of the round trip.
+const QUEUE: Duration = Duration::from_millis(10);
+const QUEUE_SHARE: u32 = 8;
+/// Gains of the rate in turn, a round trip each.
+const GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// Under way are so many times rate and round trip.
+const FLIGHT_GAIN: f64 = 2.0;
+/// The rate is the most in so many round trips.
+const RATE_ROUNDS: u64 = 10;
+/// Bytes that leave in the first round trip.
+const FIRST_FLIGHT: f64 = 32.0 * 1400.0;
+/// ... within this share of it. So its receipts come in time for a full second one.
+const FIRST_SHARE: u32 = 4;
+/// The rate is known for so long after the last datagram.
+const REMEMBERED: Duration = Duration::from_secs(60);
+/// Bytes that may always be under way.
+const LEAST_FLIGHT: f64 = 4.0 * 1400.0;
+/// A round trip, while none is known.
+const UNKNOWN: Duration = Duration::from_millis(100);
+/// Receipts tell of what came so much later at most.
+const RECEIPTS: Duration = Duration::from_millis(30);
+/// The clock of drivers is so coarse: what is due within is sent at once.
+const BURST: Duration = Duration::from_millis(1);
+/// More of the air's loss is not made up for.
+const MOST_LOSS: f64 = 0.5;
+/// Silence for so long beyond two round trips is tried by sending a datagram again, then twice as long.
+const PATIENCE: Duration = Duration::from_millis(50);
+const MOST_DOUBLINGS: u32 = 3;
+/// So many datagrams try it, since one is lost easily (RFC 9002, section 6.2.4).
+const PROBES: usize = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Phase {
+    Startup,
+    Drain,
+    Steady { gain: usize, since: Duration },
+}
+
+/// A datagram that left.
+#[derive(Debug)]
+struct Sent {
+    sequence: u64,
+    at: Duration,
+    bytes: u64,
+    /// What had arrived by then, and when.
+    delivered: u64,
+    delivered_at: Duration,
+    /// When the newest datagram of those that had arrived had left.
+    first_sent_at: Duration,
+    /// Nothing waited behind it: the path could have carried more.
+    is_last: bool,
+    is_settled: bool,
+}
+
+/// The model of one direction of a hop.
+#[derive(Debug)]
+pub struct Model {
+    phase: Phase,
+    sent: VecDeque<Sent>,
+    in_flight: u64,
+    delivered: u64,
+    delivered_at: Duration,
+    first_sent_at: Duration,
+    /// The most bytes a second of the latest rounds, falling, with the round of each.
+    rates: VecDeque<(u64, f64)>,
+    round: u64,
+    round_ends_at: u64,
+    full_rate: f64,
+    full_rounds: u32,
+    /// The newest datagram of those that arrived since the last update.
+    newest: Option<Sample>,
+    round_trip: Duration,
+    loss: f64,
+    /// When the next datagram leaves.
+    next_at: Duration,
+    /// When something was last heard or sent, and for how many silences since.
+    active_at: Duration,
+    silences: u32,
+    /// Datagrams that may leave for that.
+    probes: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    at: Duration,
+    delivered: u64,
+    delivered_at: Duration,
+    first_sent_at: Duration,
+    is_last: bool,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Model {
+            phase: Phase::Startup,
+            sent: VecDeque::new(),
+            in_flight: 0,
+            delivered: 0,
+            delivered_at: Duration::ZERO,
+            first_sent_at: Duration::ZERO,
+            rates: VecDeque::new(),
+            round: 0,
+            round_ends_at: 0,
+            full_rate: 0.0,
+            full_rounds: 0,
+            newest: None,
+            round_trip: UNKNOWN,
+            loss: 0.0,
+            next_at: Duration::ZERO,
+            active_at: Duration::ZERO,
+            silences: 0,
+            probes: 0,
+        }
+    }
+}
+
+impl Model {
+    /// Bytes a second that the path carries; `None` until something arrived.
+    #[must_use]
+    pub fn rate(&self) -> Option<f64> {
+        self.rates.front().map(|(_, rate)| *rate)
+    }
+
+    fn gain(&self) -> f64 {
+        match self.phase {
+            Phase::Startup => STARTUP_GAIN,
+            Phase::Drain => 1.0 / STARTUP_GAIN,
+            Phase::Steady { gain, .. } => GAINS[gain],
+        }
+    }
+
+    /// Bytes a second that leave.
+    fn pace(&self, told: Option<f64>) -> f64 {
+        if let Some(told) = told {
+            return told;
+        }
+        let first = FIRST_FLIGHT / (self.round_trip / FIRST_SHARE).as_secs_f64().max(0.001);
+        let Some(rate) = self.rate() else { return first };
+        let least =
+            if self.phase == Phase::Startup { STARTUP_PACE * self.startup_flight() } else { LEAST_FLIGHT };
+        let least = least / self.round_trip.as_secs_f64().max(0.001);
+        (self.gain() * rate / (1.0 - self.loss)).max(least)
+    }
+
+    /// Bytes that may be under way.
+    fn most_in_flight(&self, told: Option<f64>) -> f64 {
+        let (rate, gain) = match (told, self.rate(), self.phase) {
+            (Some(told), ..) => (told, FLIGHT_GAIN),
+            (None, Some(rate), Phase::Startup) => (rate, STARTUP_GAIN),
+            (None, Some(rate), _) => (rate / (1.0 - self.loss), FLIGHT_GAIN),
+            (None, None, _) => return FIRST_FLIGHT,
+        };
+        let flight = gain * rate * (self.round_trip + RECEIPTS / 2).as_secs_f64();
+        flight.max(LEAST_FLIGHT).max(if self.phase == Phase::Startup { self.startup_flight() } else { 0.0 })
+    }
+
+    /// Bytes that may be under way during startup: a growth of the gain in each round trip, though the rate
+    /// is that of the round trip before.
+    fn startup_flight(&self) -> f64 {
+        let grown = FIRST_FLIGHT + (STARTUP_GAIN - 1.0) * self.delivered as f64;
+        let rate = self.rate().unwrap_or(0.0);
+        grown.min(STARTUP_GAIN * STARTUP_GAIN * rate * self.round_trip.as_secs_f64()).max(FIRST_FLIGHT)
+    }
+
+    /// Whether a datagram may leave; `told`: the rate that the user told, in bytes a second.
+    #[must_use]
+    pub fn admits(&self, now: Duration, told: Option<f64>) -> bool {
+        self.probes > 0 || self.next_at <= now + BURST && (self.in_flight as f64) < self.most_in_flight(told)
+    }
+
+    /// When one may leave without a receipt; `None`: when one came.
+    #[must_use]
+    pub fn admits_at(&self, told: Option<f64>) -> Option<Duration> {
+        if self.probes > 0 {
+            return Some(Duration::ZERO);
+        }
+        ((self.in_flight as f64) < self.most_in_flight(told)).then(|| self.next_at.saturating_sub(BURST))
+    }
+
+    /// A datagram of so many bytes left; whether nothing waits behind it.
+    pub fn note_sent(
+        &mut self,
+        now: Duration,
+        sequence: u64,
+        bytes: usize,
+        told: Option<f64>,
+        is_last: bool,
+    ) {
+        if self.in_flight == 0 {
+            if now > self.active_at + REMEMBERED {
+                *self = Model { round_trip: self.round_trip, loss: self.loss, ..Model::default() };
+            }
+            (self.delivered_at, self.first_sent_at, self.silences) = (now, now, 0);
+        }
+        self.probes = self.probes.saturating_sub(1);
+        self.active_at = now;
+        let bytes = bytes as u64;
+        let takes = Duration::from_secs_f64(bytes as f64 / self.pace(told));
+        self.next_at = self.next_at.max(now.saturating_sub(BURST)) + takes;
+        self.in_flight += bytes;
+        self.sent.push_back(Sent {
+            sequence,
+            at: now,
+            bytes,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            is_last,
+            is_settled: false,
+        });
+    }
+
+    /// A datagram came, or is lost.
+    pub fn settle(&mut self, now: Duration, sequence: u64, came: bool) {
+        let at = self.sent.partition_point(|sent| sent.sequence < sequence);
+        let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.sequence == sequence && !sent.is_settled)
+        else {
+            return;
+        };
+        sent.is_settled = true;
+        self.in_flight -= sent.bytes;
+        if came {
+            self.delivered += sent.bytes;
+            self.delivered_at = now;
+            self.active_at = self.active_at.max(now);
+            self.silences = 0;
+            let Sent { at, delivered, delivered_at, first_sent_at, is_last, .. } = *sent;
+            if self.newest.is_none_or(|newest| newest.at <= at) {
+                self.newest = Some(Sample { at, delivered, delivered_at, first_sent_at, is_last });
+            }
+        }
+        while self.sent.front().is_some_and(|sent| sent.is_settled) {
+            self.sent.pop_front();
+        }
+    }
+
+    /// Takes what a receipt told: the shortest round trip, the queueing beyond it, and the share that the air
+    /// loses.
+    pub fn update(&mut self, now: Duration, (round_trip, queueing): (Duration, Duration), loss: f64) {
+        (self.round_trip, self.loss) = (round_trip, loss.clamp(0.0, MOST_LOSS));
+        let Some(newest) = self.newest.take() else { return };
+        self.first_sent_at = newest.at;
+        let is_new_round = newest.delivered >= self.round_ends_at;
+        if is_new_round {
+            self.round += 1;
+            self.round_ends_at = self.delivered;
+        }
+        let sending = newest.at.saturating_sub(newest.first_sent_at);
+        let interval = now.saturating_sub(newest.delivered_at).max(sending);
+        // receipts in a hurry measure the driver and not the path
+        if interval >= round_trip.min(UNKNOWN) / 2 && !interval.is_zero() {
+            let rate = (self.delivered - newest.delivered) as f64 / interval.as_secs_f64();
+            if !newest.is_last || self.rate().is_none_or(|known| rate >= known) {
+                self.note_rate(rate);
+            }
+        }
+        if self.phase == Phase::Startup && queueing > QUEUE + round_trip / QUEUE_SHARE {
+            self.phase = Phase::Drain;
+        }
+        self.advance(now, is_new_round, newest.is_last);
+    }
+
+    fn note_rate(&mut self, rate: f64) {
+        while self.rates.back().is_some_and(|(_, other)| *other <= rate) {
+            self.rates.pop_back();
+        }
+        self.rates.push_back((self.round, rate));
+        while self.rates.len() > 1 && self.rates[0].0 + RATE_ROUNDS < self.round {
+            self.rates.pop_front();
+        }
+    }
+
+    fn advance(&mut self, now: Duration, is_new_round: bool, is_last: bool) {
+        let Some(rate) = self.rate() else { return };
+        match self.phase {
+            Phase::Startup if is_new_round && !is_last => {
+                if rate >= self.full_rate * FULL_GROWTH {
+                    (self.full_rate, self.full_rounds) = (rate, 0);
+                } else {
+                    self.full_rounds += 1;
+                    if self.full_rounds >= FULL_ROUNDS {
+                        self.phase = Phase::Drain;
+                    }
+                }
+            }
+            Phase::Startup => {}
+            Phase::Drain => {
+                if (self.in_flight as f64) <= rate * self.round_trip.as_secs_f64() {
+                    self.phase = Phase::Steady { gain: 2, since: now };
+                }
+            }
+            Phase::Steady { gain, since } => {
+                if now >= since + self.round_trip {
+                    self.phase = Phase::Steady { gain: (gain + 1) % GAINS.len(), since: now };
+                }
+            }
+        }
+    }
+
+    /// When silence is to be tried.
+    #[must_use]
+    pub fn probe_at(&self) -> Option<Duration> {
+        let patience = (self.round_trip * 2 + PATIENCE) * (1 << self.silences.min(MOST_DOUBLINGS));
+        (self.in_flight > 0).then_some(self.active_at + patience)
+    }
+
+    /// The newest datagrams under way, which are to leave again to try a silence. Then they are settled.
+    pub fn probe(&mut self, now: Duration) -> Vec<u64> {
+        if self.probe_at().is_none_or(|at| at > now) {
+            return Vec::new();
+        }
+        self.silences += 1;
+        self.active_at = now;
+        let newest = self.sent.iter().rev().filter(|sent| !sent.is_settled).take(PROBES);
+        let newest: Vec<u64> = newest.map(|sent| sent.sequence).collect();
+        self.probes = newest.len();
+        newest.iter().for_each(|sequence| self.settle(now, *sequence, false));
+        newest
+    }
+}

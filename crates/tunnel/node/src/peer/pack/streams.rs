@@ -1,0 +1,60 @@
+//! Datagrams with parts of streams.
+
+use super::Packed;
+use crate::peer::Peer;
+use crate::peer::streams::REPAIRED_BYTES;
+use std::time::Duration;
+use wire::frame;
+use wire::unit::{TAG_BYTES, emit_header};
+
+/// Headers around a datagram: UDP's, IPv6's, and Ethernet's.
+const OUTER_BYTES: usize = 8 + 40 + 14;
+
+impl Peer {
+    /// The same, unless a datagram of streams left last and packets wait.
+    pub(super) fn pack_streams_in_turn(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
+        let it = self.streams.as_mut()?;
+        let others_wait = std::mem::take(&mut it.left_last) && !self.queue.is_empty();
+        if others_wait { None } else { self.pack_streams(now, out) }
+    }
+
+    /// A datagram with parts of streams, if some are to leave. Packets and messages leave in turn with them.
+    pub(super) fn pack_streams(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
+        let told = self.told_rate();
+        let limit = self.path.limit() - TAG_BYTES;
+        let it = self.streams.as_mut()?;
+        let link = self.link.as_mut()?;
+        if !link.carries_streams() || self.closing {
+            return None;
+        }
+        let with_data = it.streams.has_to_send() && it.model.admits(now, told) && !link.holds_packets(now);
+        if !with_data && !it.streams.has_to_tell() {
+            return None;
+        }
+        let session = self.sessions.sending(now)?;
+        let (local_id, seal) = (session.local_id, session.next_seal());
+        out.clear();
+        emit_header(session.unit_kind(&seal), session.remote_id, None, out);
+        let limit = limit - link.repair_bytes();
+        let sequence = link.begin_datagram(now, None, false);
+        frame::emit_sequence(sequence, out);
+        it.streams.write(sequence, with_data, limit, out);
+        let is_due = link.receipt_at().is_some_and(|at| at <= now);
+        let is_last = !it.streams.has_to_send();
+        it.model.note_sent(now, sequence, out.len() + TAG_BYTES + OUTER_BYTES, told, is_last);
+        let is_repaired = it.streams.is_nearly_done(REPAIRED_BYTES);
+        if is_repaired {
+            it.note_repaired(sequence);
+        }
+        it.left_last = true;
+        let room = self.path.limit() - TAG_BYTES;
+        self.write_receipt(now, is_due, None, room, out);
+        let packed = Packed { seal, class: 0, lane: 0 };
+        if is_repaired {
+            self.finish_unit(now, sequence, local_id, &packed, out);
+        } else {
+            self.finish_datagram(now, sequence, out.len() + TAG_BYTES, 0);
+        }
+        Some(packed)
+    }
+}

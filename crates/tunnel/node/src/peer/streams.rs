@@ -1,0 +1,175 @@
+//! Streams of a peer: packets that they take, datagrams that carry them, and how much of that leaves.
+
+use super::Peer;
+use super::pack::AROUND_PACKET;
+use crate::arq::receipts::Fate;
+use crate::config::{Config, StreamBounds};
+use crate::context::Context;
+use crate::hop::Controller;
+use crate::hop::model::Model;
+use std::collections::VecDeque;
+use std::time::Duration;
+use streams::{Settings, Streams};
+use wire::frame::FrameType;
+use wire::inner::Inner;
+
+/// A missing datagram that has repairs is lost after this time and a share of the round trip.
+const REPAIRED_AFTER: Duration = Duration::from_millis(20);
+const REPAIRED_SHARE: u32 = 8;
+/// So few bytes of a burst have repairs: what waits for nothing else.
+pub(super) const REPAIRED_BYTES: u64 = 16 << 10;
+
+/// A peer's streams, and the model of the path for them.
+pub(super) struct PeerStreams {
+    pub(super) streams: Streams,
+    pub(super) model: Model,
+    /// Datagrams with repairs.
+    repaired: VecDeque<u64>,
+    /// The fates in a receipt, during its processing.
+    fates: Vec<(u64, Fate)>,
+    /// A datagram of streams left last, so that it is the packets' turn.
+    pub(super) left_last: bool,
+}
+
+impl PeerStreams {
+    /// Those of a peer, if this node has streams.
+    pub fn of(config: &Config, salt: [u64; 4]) -> Option<Self> {
+        let StreamBounds { memory_bytes, most_streams, answers_early } = config.streams?;
+        let settings = Settings {
+            mtu: config.max_datagram_bytes - AROUND_PACKET,
+            memory_bytes,
+            most_streams,
+            answers_early,
+            seed: salt[3].rotate_left(32) ^ salt[2],
+        };
+        Some(PeerStreams {
+            streams: Streams::new(settings),
+            model: Model::default(),
+            repaired: VecDeque::new(),
+            fates: Vec::new(),
+            left_last: false,
+        })
+    }
+
+    /// A datagram left that has repairs.
+    pub fn note_repaired(&mut self, sequence: u64) {
+        self.repaired.push_back(sequence);
+    }
+
+    /// Notes the fate of a sequence.
+    pub fn note_fate(&mut self, sequence: u64, fate: Fate) {
+        self.fates.push((sequence, fate));
+    }
+}
+
+impl Peer {
+    /// Whether streams may cross the hop.
+    fn carries_streams(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.carries_streams())
+    }
+
+    /// Takes a packet of this host that belongs to a stream, or begins one. Whether it did.
+    pub(crate) fn take_for_stream(
+        &mut self,
+        now: Duration,
+        packet: &[u8],
+        inner: &Inner,
+        ctx: &mut Context,
+    ) -> bool {
+        let carries = self.carries_streams();
+        let Some(it) = self.streams.as_mut().filter(|_| carries) else { return false };
+        it.streams.take_packet(now, packet, inner, &mut |packet| ctx.deliver_copy(packet))
+    }
+
+    /// Takes a frame of a stream.
+    pub(super) fn take_stream(
+        &mut self,
+        now: Duration,
+        frame_type: FrameType,
+        body: &[u8],
+        ctx: &mut Context,
+    ) -> bool {
+        let carries = self.carries_streams();
+        let Some((it, link)) = self.streams.as_mut().zip(self.link.as_mut()).filter(|_| carries) else {
+            return true;
+        };
+        link.arq.want_receipt(now, body.len());
+        let source = (frame_type == FrameType::StreamOpen)
+            .then(|| wire::stream::Open::parse(body).ok())
+            .flatten()
+            .map(|open| open.source.ip());
+        let may_come = source.is_none_or(|source| ctx.may_come(source, self.index));
+        it.streams.take_frame(now, frame_type, body, |_| may_come, &mut |packet| ctx.deliver_copy(packet))
+    }
+
+    /// Takes what a receipt told of datagrams with streams.
+    pub(super) fn settle_streams(&mut self, now: Duration, ctx: &mut Context) {
+        let Some((it, link)) = self.streams.as_mut().zip(self.link.as_ref()) else { return };
+        let round_trips = link.arq.round_trips();
+        let round_trip = round_trips.map(|(shortest, _)| shortest);
+        let emit = &mut |packet: &[u8]| ctx.deliver_copy(packet);
+        for (sequence, fate) in std::mem::take(&mut it.fates) {
+            let came = fate == Fate::Held;
+            let is_repaired = it.repaired.binary_search(&sequence).is_ok();
+            if !came && is_repaired && matches!(fate, Fate::Late | Fate::Unrestored) {
+                let patience = REPAIRED_AFTER + round_trip.unwrap_or_default() / REPAIRED_SHARE;
+                it.streams.doubt(now + patience, sequence);
+                continue;
+            }
+            if came || matches!(fate, Fate::Late | Fate::Lost | Fate::Unrestored) {
+                it.model.settle(now, sequence, came);
+                it.streams.settle(now, sequence, came, emit);
+            }
+        }
+        if let Some(round_trips) = round_trips {
+            it.model.update(now, round_trips, link.arq.air_loss());
+        }
+        let oldest = it.streams.oldest_under_way().unwrap_or(u64::MAX);
+        while it.repaired.front().is_some_and(|sequence| *sequence < oldest) {
+            it.repaired.pop_front();
+        }
+    }
+
+    /// Does for the streams what is due.
+    pub(super) fn handle_streams_timeout(&mut self, now: Duration, ctx: &mut Context) {
+        let Some(it) = &mut self.streams else { return };
+        let emit = &mut |packet: &[u8]| ctx.deliver_copy(packet);
+        it.streams.handle_timeout(now, emit);
+        while let Some(sequence) = it.streams.next_given_up(now) {
+            it.model.settle(now, sequence, false);
+            it.streams.settle(now, sequence, false, emit);
+        }
+        for sequence in it.model.probe(now) {
+            it.streams.settle(now, sequence, false, emit);
+        }
+    }
+
+    /// When there is something to do.
+    pub(super) fn streams_timeout(&self) -> Option<Duration> {
+        let it = self.streams.as_ref()?;
+        let hop = self.link.as_ref().and_then(|link| link.hop.as_ref());
+        let sends_at = match (it.streams.has_to_tell(), it.streams.has_to_send()) {
+            (true, _) => Some(Duration::ZERO),
+            (false, true) => {
+                let admitted_at = it.model.admits_at(self.told_rate());
+                admitted_at.map(|at| at.max(hop.and_then(Controller::timeout).unwrap_or(at)))
+            }
+            (false, false) => None,
+        };
+        [sends_at, it.streams.timeout(), it.model.probe_at()].into_iter().flatten().min()
+    }
+
+    /// The rate that the user told, in bytes a second with all headers.
+    pub(super) fn told_rate(&self) -> Option<f64> {
+        self.config.bytes_a_second()
+    }
+
+    /// The far end has no streams of this link: all of them end.
+    pub(super) fn reset_streams(&mut self, now: Duration, ctx: &mut Context) {
+        if let Some(it) = &mut self.streams {
+            it.streams.reset(now, &mut |packet| ctx.deliver_copy(packet));
+            it.model = Model::default();
+            it.repaired.clear();
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Streams, sans-IO: TCP connections end on both sides of a hop, and their bytes cross it by a transport of
+//! its own.
+//!
+//! A host's SYN is held until the far end's connection to the destination stands. Then the host is answered.
+//! Each end has user-space [TCP](tcp) with the addresses of the other host, so that nobody notices.
+//!
+//! Bytes leave in frames ([`wire::stream`]) of datagrams with a link sequence. Receipts of the hop tell which
+//! came. Lost bytes leave again in other datagrams; no stream waits for another's.
+//!
+//! [`Streams`] has those of one peer. All memory of a peer's streams has one bound.
+
+#![forbid(unsafe_code)]
+
+mod counters;
+mod incoming;
+mod outgoing;
+mod ranges;
+mod stream;
+mod streams;
+pub mod tcp;
+mod under_way;
+mod writing;
+
+pub use counters::Counters;
+pub use streams::{Settings, Streams};

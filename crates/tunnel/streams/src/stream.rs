@@ -1,0 +1,190 @@
+//! One stream: a connection of a host, and its bytes in both directions.
+
+use crate::incoming::Incoming;
+use crate::outgoing::Outgoing;
+use crate::tcp::{Connection, State};
+use crate::under_way::Part;
+use std::time::Duration;
+use wire::inner::Flow;
+use wire::stream::Cause;
+
+/// A complete stream answers its host for so much longer.
+const LINGER: Duration = Duration::from_secs(3);
+
+/// How far the connection stands.
+pub enum Phase {
+    /// Opened here: the host's SYN waits for the far end's answer.
+    Asked(Vec<u8>),
+    /// Opened here, and the host was answered before the far end did.
+    Early,
+    /// Opened by the far end: the destination is to answer.
+    Connecting,
+    /// Both hosts are connected.
+    Open,
+    /// It is over, and known to be.
+    Over,
+}
+
+/// What is to be told to the far end.
+#[derive(Debug, Default)]
+pub struct Wants {
+    /// That the connection begins.
+    pub open: bool,
+    /// How much room there is.
+    pub credit: bool,
+    /// That the stream is given up.
+    pub abort: Option<Cause>,
+}
+
+/// One stream.
+pub struct Stream {
+    /// The flow of the host's packets.
+    pub flow: Flow,
+    pub phase: Phase,
+    pub connection: Option<Connection>,
+    pub outgoing: Outgoing,
+    pub incoming: Incoming,
+    pub wants: Wants,
+    /// It waits for its turn to tell something.
+    pub tells: bool,
+    /// It waits for its turn to send bytes.
+    pub sends: bool,
+    /// When it has something to do.
+    pub timer: Option<Duration>,
+    /// When it is forgotten.
+    pub forgotten_at: Option<Duration>,
+    /// The host was told that no bytes follow.
+    is_finished: bool,
+}
+
+impl Stream {
+    /// A stream of this flow.
+    pub fn new(flow: Flow, phase: Phase) -> Self {
+        Stream {
+            flow,
+            phase,
+            connection: None,
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            wants: Wants::default(),
+            tells: false,
+            sends: false,
+            timer: None,
+            forgotten_at: None,
+            is_finished: false,
+        }
+    }
+
+    /// Whether the far end has not answered yet.
+    pub fn is_unanswered(&self) -> bool {
+        matches!(self.phase, Phase::Asked(_) | Phase::Early)
+    }
+
+    /// Whether the far end is to be told something.
+    pub fn has_to_tell(&self) -> bool {
+        let Wants { open, credit, abort } = &self.wants;
+        *open || *credit || abort.is_some()
+    }
+
+    /// Whether bytes are to leave, or their end.
+    pub fn has_to_send(&self) -> bool {
+        self.outgoing.has_bytes() || self.outgoing.due_end().is_some()
+    }
+
+    /// Moves bytes between the host and the hop; `spare` more bytes may be kept here. How the connection
+    /// stands.
+    pub fn carry(&mut self, now: Duration, spare: usize, emit: &mut dyn FnMut(&[u8])) {
+        let Some(connection) = &mut self.connection else { return };
+        connection.poll(now, &mut |packet| emit(packet));
+        let mut moved = false;
+        let Stream { outgoing, incoming, .. } = self;
+        let mut wanted = outgoing.wanted_bytes().min(spare);
+        while wanted > 0 && connection.readable() > 0 {
+            wanted -= connection.read(|bytes| {
+                let taken = bytes.len().min(wanted);
+                outgoing.push(&bytes[..taken]);
+                taken
+            });
+            moved = true;
+        }
+        loop {
+            let written = connection.write(incoming.ready()[0]);
+            if written == 0 {
+                break;
+            }
+            incoming.consume(written);
+            moved = true;
+        }
+        if connection.has_ended() && !outgoing.is_finished() {
+            outgoing.finish();
+        }
+        if incoming.is_complete() && !self.is_finished {
+            self.is_finished = true;
+            connection.finish();
+            moved = true;
+        }
+        if moved {
+            connection.poll(now, &mut |packet| emit(packet));
+        }
+    }
+
+    /// Takes what the connection became: whether it just opened.
+    pub fn take_state(&mut self, now: Duration) -> bool {
+        let Some(connection) = &self.connection else { return false };
+        let is_connecting = matches!(self.phase, Phase::Connecting);
+        match connection.state() {
+            State::Opening => {}
+            State::Open => {
+                if is_connecting {
+                    self.phase = Phase::Open;
+                    self.wants.credit = true;
+                    return true;
+                }
+            }
+            State::Refused => self.give_up(now, Some(Cause::Refused)),
+            State::Reset => {
+                self.give_up(now, Some(if is_connecting { Cause::Silent } else { Cause::Reset }));
+            }
+            State::Closed => {
+                if self.outgoing.is_complete() && self.incoming.is_complete() {
+                    self.forgotten_at.get_or_insert(now + LINGER);
+                }
+            }
+        }
+        false
+    }
+
+    /// Ends it before its end. The far end is told the cause, if there is one.
+    pub fn give_up(&mut self, now: Duration, cause: Option<Cause>) {
+        if matches!(self.phase, Phase::Over) {
+            return;
+        }
+        self.phase = Phase::Over;
+        self.connection = None;
+        (self.outgoing, self.incoming) = (Outgoing::default(), Incoming::default());
+        self.wants = Wants { abort: cause, ..Wants::default() };
+        self.forgotten_at = cause.is_none().then_some(now + LINGER);
+    }
+
+    /// Takes the fate of a part that left.
+    pub fn settle(&mut self, now: Duration, part: Part, came: bool) {
+        if matches!(self.phase, Phase::Over) {
+            if part == Part::Abort {
+                if came {
+                    self.forgotten_at = Some(now + LINGER);
+                } else {
+                    self.wants.abort = Some(Cause::Reset);
+                }
+            }
+            return;
+        }
+        match part {
+            Part::Open => self.wants.open |= !came && self.is_unanswered(),
+            Part::Data(piece) if came => self.outgoing.note_came(piece),
+            Part::Data(piece) => self.outgoing.note_lost(piece),
+            Part::End => self.outgoing.note_end(came),
+            Part::Credit(limit) => self.wants.credit |= !came && limit == self.incoming.limit(),
+            Part::Abort => {}
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! The streams of one peer.
+
+use crate::counters::Counters;
+use crate::stream::{Phase, Stream};
+use crate::tcp::{self, Connection};
+use crate::under_way::UnderWay;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+use wire::frame::FrameType;
+use wire::inner::{Flow, Inner, TCP};
+use wire::stream::{Abort, Cause, Credit, Data, End, MOST_NUMBER, Name, Open, widen_offset};
+
+/// The least room that a stream has at its receiver.
+const LEAST_WINDOW: u64 = 16 << 10;
+/// The most.
+const MOST_WINDOW: u64 = 4 << 20;
+/// A stream takes this share of the room that is left.
+const SHARE: u64 = 4;
+/// A stream has this much room before its credit: it is sent to a connection that does not stand yet.
+const EARLY_WINDOW: u64 = LEAST_WINDOW;
+/// Room is told when it grew by this share of the window.
+const TOLD_SHARE: u64 = 4;
+/// Connections that the far end is still connecting, at most.
+const MOST_CONNECTING: usize = 256;
+/// Flows that go in packets, of which is known that they do.
+const MOST_PASSED: usize = 1024;
+/// So few bytes go before others: a request, or the end of an answer.
+const FEW_BYTES: u64 = 16 << 10;
+/// Bytes of each buffer of a host's connection.
+const HOST_BUFFER_BYTES: usize = 256 << 10;
+
+/// Bounds of a peer's streams.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// The longest packet for a host, in bytes.
+    pub mtu: usize,
+    /// Bytes of streams kept here: half of it for each direction.
+    pub memory_bytes: usize,
+    /// Streams at once.
+    pub most_streams: usize,
+    /// A host is answered before the far end's connection stands.
+    pub answers_early: bool,
+    /// The secret from which sequence numbers are drawn.
+    pub seed: u64,
+}
+
+/// The streams of one peer.
+pub struct Streams {
+    pub(crate) settings: Settings,
+    pub(crate) streams: BTreeMap<Name, Stream>,
+    by_flow: HashMap<Flow, Name>,
+    /// Flows whose connections go in packets.
+    passed: VecDeque<Flow>,
+    /// Streams with something to tell.
+    pub(crate) telling: VecDeque<Name>,
+    /// Streams with bytes to send: first those with few of them.
+    pub(crate) urgent: VecDeque<Name>,
+    pub(crate) bulk: VecDeque<Name>,
+    pub(crate) under_way: UnderWay,
+    timers: BTreeSet<(Duration, Name)>,
+    next_number: u32,
+    connecting: usize,
+    /// Bytes that the far end may send, of all streams.
+    granted: u64,
+    /// Bytes kept until the far end has them, of all streams.
+    kept: usize,
+    pub(crate) counters: Counters,
+}
+
+/// Hands on a packet for a host.
+type Emit<'a> = &'a mut dyn FnMut(&[u8]);
+
+impl Streams {
+    /// No stream.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Streams {
+            settings,
+            streams: BTreeMap::new(),
+            by_flow: HashMap::new(),
+            passed: VecDeque::new(),
+            telling: VecDeque::new(),
+            urgent: VecDeque::new(),
+            bulk: VecDeque::new(),
+            under_way: UnderWay::default(),
+            timers: BTreeSet::new(),
+            next_number: 0,
+            connecting: 0,
+            granted: 0,
+            kept: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Numbers from the beginning.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Streams that are not over.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.streams.values().filter(|stream| !matches!(stream.phase, Phase::Over)).count()
+    }
+
+    /// Bytes that streams keep, and that they promised room for.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.granted + self.kept as u64
+    }
+
+    /// Takes a packet of a host. `false`: it is of no stream, and begins none.
+    pub fn take_packet(&mut self, now: Duration, packet: &[u8], inner: &Inner, emit: Emit<'_>) -> bool {
+        if inner.flow.protocol != TCP {
+            return false;
+        }
+        if let Some(&name) = self.by_flow.get(&inner.flow) {
+            let Some(stream) = self.streams.get_mut(&name) else { return false };
+            match &mut stream.connection {
+                Some(connection) => connection.handle_packet(now, packet),
+                None if matches!(stream.phase, Phase::Over) => {
+                    let mut reset = Vec::new();
+                    if tcp::write_reset(packet, &mut reset) {
+                        emit(&reset);
+                    }
+                }
+                None => {}
+            }
+            self.step(now, name, emit);
+            return true;
+        }
+        let is_new = tcp::is_takeable_syn(packet) && !self.passed.contains(&inner.flow);
+        if !is_new {
+            return false;
+        }
+        if self.streams.len() >= self.settings.most_streams || self.next_number > MOST_NUMBER {
+            self.pass(inner.flow);
+            return false;
+        }
+        let name = Name { number: self.next_number, is_own: true };
+        self.next_number += 1;
+        let mut stream = Stream::new(inner.flow, Phase::Asked(packet.to_vec()));
+        if self.settings.answers_early {
+            stream.connection = Connection::accept(now, packet, self.connection_settings(name));
+            stream.outgoing.raise_limit(EARLY_WINDOW);
+            stream.phase = Phase::Early;
+        }
+        stream.wants.open = true;
+        self.counters.opened += 1;
+        self.insert(name, stream);
+        self.step(now, name, emit);
+        true
+    }
+
+    /// A connection goes in packets.
+    fn pass(&mut self, flow: Flow) {
+        self.counters.passed += 1;
+        if self.passed.len() == MOST_PASSED {
+            self.passed.pop_front();
+        }
+        self.passed.push_back(flow);
+    }
+
+    fn insert(&mut self, name: Name, stream: Stream) {
+        self.by_flow.insert(stream.flow, name);
+        self.streams.insert(name, stream);
+    }
+
+    /// Takes a frame of the far end. `may_come`: whether a host with this address may begin connections from
+    /// there. `false`: it makes no sense.
+    pub fn take_frame(
+        &mut self,
+        now: Duration,
+        frame_type: FrameType,
+        body: &[u8],
+        may_come: impl Fn(IpAddr) -> bool,
+        emit: Emit<'_>,
+    ) -> bool {
+        let taken = match frame_type {
+            FrameType::StreamOpen => Open::parse(body).map(|open| {
+                let name = open.name.of_other_end();
+                self.take_open(now, name, &open, may_come(open.source.ip()));
+                Some(name)
+            }),
+            FrameType::StreamData => Data::parse(body).map(|data| self.take_data(&data)),
+            FrameType::StreamEnd => End::parse(body).map(|end| {
+                self.named(end.name, |stream| {
+                    stream.incoming.set_end(widen_offset(end.offset, stream.incoming.first()))
+                })
+            }),
+            FrameType::StreamCredit => Credit::parse(body).map(|credit| self.take_credit(now, credit)),
+            FrameType::StreamAbort => Abort::parse(body).map(|abort| self.take_abort(now, abort, emit)),
+            _ => return false,
+        };
+        match taken {
+            Ok(Some(name)) => {
+                self.step(now, name, emit);
+                true
+            }
+            // it is over here, or was never opened: nothing is missing
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Lets a stream that is open take something. One that cannot is given up.
+    fn named(&mut self, name: Name, take: impl FnOnce(&mut Stream) -> bool) -> Option<Name> {
+        let name = name.of_other_end();
+        let takes = |stream: &&mut Stream| !matches!(stream.phase, Phase::Asked(_) | Phase::Over);
+        let stream = self.streams.get_mut(&name).filter(takes)?;
+        if !take(stream) {
+            self.abort(name, Cause::Reset);
+        }
+        Some(name)
+    }
+
+    fn take_open(&mut self, now: Duration, name: Name, open: &Open, is_allowed: bool) {
+        if self.streams.contains_key(&name) {
+            return;
+        }
+        let Open { source, destination, .. } = *open;
+        // packets of the destination to the source come here
+        let flow = Flow {
+            source: destination.ip(),
+            destination: source.ip(),
+            protocol: TCP,
+            source_port: destination.port(),
+            destination_port: source.port(),
+        };
+        let is_full = self.streams.len() >= self.settings.most_streams
+            || self.connecting >= MOST_CONNECTING
+            || self.by_flow.contains_key(&flow);
+        let cause = match (is_allowed, is_full) {
+            (false, _) => Some(Cause::Forbidden),
+            (true, true) => Some(Cause::Full),
+            (true, false) => None,
+        };
+        if let Some(cause) = cause {
+            if self.streams.len() < 2 * self.settings.most_streams {
+                let mut stream = Stream::new(flow, Phase::Connecting);
+                stream.give_up(now, Some(cause));
+                self.streams.insert(name, stream);
+            }
+            return;
+        }
+        let settings = self.connection_settings(name);
+        let mut stream = Stream::new(flow, Phase::Connecting);
+        stream.incoming.raise_limit(EARLY_WINDOW);
+        self.granted += EARLY_WINDOW;
+        stream.connection = Some(Connection::connect(now, source, destination, settings));
+        self.connecting += 1;
+        self.counters.accepted += 1;
+        self.insert(name, stream);
+    }
+
+    fn connection_settings(&self, name: Name) -> tcp::Settings {
+        let number = u64::from(name.number) << 1 | u64::from(name.is_own);
+        tcp::Settings {
+            mtu: self.settings.mtu,
+            receive_bytes: HOST_BUFFER_BYTES,
+            send_bytes: HOST_BUFFER_BYTES,
+            seed: self.settings.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        }
+    }
+
+    fn take_data(&mut self, data: &Data<'_>) -> Option<Name> {
+        self.named(data.name, |stream| {
+            stream.incoming.push(widen_offset(data.offset, stream.incoming.first()), data.bytes)
+        })
+    }
+
+    fn take_credit(&mut self, now: Duration, credit: Credit) -> Option<Name> {
+        let name = credit.name.of_other_end();
+        let settings = self.connection_settings(name);
+        let stream = self.streams.get_mut(&name)?;
+        if let Phase::Asked(syn) = &stream.phase {
+            match Connection::accept(now, syn, settings) {
+                Some(connection) => {
+                    stream.connection = Some(connection);
+                    stream.phase = Phase::Open;
+                    stream.wants.open = false;
+                }
+                None => stream.give_up(now, Some(Cause::Reset)),
+            }
+        }
+        match stream.phase {
+            Phase::Early => {
+                stream.phase = Phase::Open;
+                stream.wants.open = false;
+            }
+            Phase::Connecting | Phase::Open => {}
+            Phase::Asked(_) | Phase::Over => return Some(name),
+        }
+        stream.outgoing.raise_limit(widen_offset(credit.limit, stream.outgoing.limit()));
+        Some(name)
+    }
+
+    fn take_abort(&mut self, now: Duration, abort: Abort, emit: Emit<'_>) -> Option<Name> {
+        let name = abort.name.of_other_end();
+        let stream = self.streams.get_mut(&name)?;
+        if matches!(stream.phase, Phase::Over) {
+            return None;
+        }
+        let mut passed = None;
+        match (&mut stream.phase, &mut stream.connection) {
+            (Phase::Asked(_), _) if matches!(abort.cause, Cause::Full | Cause::Forbidden) => {
+                passed = Some(stream.flow);
+            }
+            (Phase::Asked(syn), _) => {
+                self.counters.refused += 1;
+                let mut reset = Vec::new();
+                // a host asks a silent destination for minutes, and this one was asked for half of one
+                if abort.cause != Cause::Silent && tcp::write_reset(syn, &mut reset) {
+                    emit(&reset);
+                }
+            }
+            (_, Some(connection)) => {
+                connection.abort();
+                connection.poll(now, &mut |packet| emit(packet));
+            }
+            _ => {}
+        }
+        self.counters.aborted += u64::from(passed.is_none());
+        self.end(now, name, None);
+        if let Some(flow) = passed {
+            self.by_flow.remove(&flow);
+            self.pass(flow);
+        }
+        Some(name)
+    }
+
+    /// Gives a stream up, whose far end misbehaves.
+    fn abort(&mut self, name: Name, cause: Cause) {
+        if let Some(stream) = self.streams.get_mut(&name)
+            && let Some(connection) = &mut stream.connection
+        {
+            connection.abort();
+            stream.wants.abort = Some(cause);
+        }
+    }
+
+    fn end(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
+        let Some(stream) = self.streams.get_mut(&name) else { return };
+        self.connecting -= usize::from(matches!(stream.phase, Phase::Connecting));
+        self.granted -= stream.incoming.granted_bytes();
+        self.kept -= stream.outgoing.kept_bytes();
+        stream.give_up(now, cause);
+    }
+
+    /// Does for a stream what there is to do.
+    fn step(&mut self, now: Duration, name: Name, emit: Emit<'_>) {
+        let Some(stream) = self.streams.get_mut(&name) else { return };
+        let half = self.settings.memory_bytes / 2;
+        let (kept, granted) = (stream.outgoing.kept_bytes(), stream.incoming.granted_bytes());
+        let was_connecting = matches!(stream.phase, Phase::Connecting);
+        let handed_on = stream.incoming.first();
+        let spare = half.saturating_sub(self.kept).min(MOST_WINDOW as usize);
+        let opened = match stream.phase {
+            Phase::Open | Phase::Connecting | Phase::Early => {
+                stream.carry(now, spare, emit);
+                stream.take_state(now)
+            }
+            _ => false,
+        };
+        self.counters.received_bytes += stream.incoming.first().saturating_sub(handed_on);
+        self.connecting -= usize::from(was_connecting && !matches!(stream.phase, Phase::Connecting));
+        if matches!(stream.phase, Phase::Open | Phase::Early) {
+            let left = (half as u64).saturating_sub(self.granted) / SHARE;
+            let window = left.clamp(LEAST_WINDOW, MOST_WINDOW);
+            let Stream { incoming, wants, .. } = stream;
+            let limit = incoming.first() + window;
+            let grown = limit.saturating_sub(incoming.limit());
+            let is_worth = grown >= window / TOLD_SHARE && !incoming.is_complete();
+            if opened || incoming.limit() == 0 || is_worth {
+                wants.credit |= incoming.raise_limit(limit);
+            }
+        }
+        self.kept = self.kept + stream.outgoing.kept_bytes() - kept;
+        self.granted = self.granted + stream.incoming.granted_bytes() - granted;
+        let connection = stream.connection.as_mut().and_then(|connection| connection.timeout(now));
+        let timer = [connection, stream.forgotten_at].into_iter().flatten().min();
+        if timer != stream.timer {
+            stream.timer.into_iter().for_each(|before| _ = self.timers.remove(&(before, name)));
+            timer.into_iter().for_each(|at| _ = self.timers.insert((at, name)));
+            stream.timer = timer;
+        }
+        self.enqueue(name);
+    }
+
+    /// A stream with something to tell or to send waits for its turn.
+    pub(crate) fn enqueue(&mut self, name: Name) {
+        let Some(stream) = self.streams.get_mut(&name) else { return };
+        if !stream.tells && stream.has_to_tell() {
+            stream.tells = true;
+            self.telling.push_back(name);
+        }
+        if !stream.sends && stream.has_to_send() {
+            stream.sends = true;
+            let is_short = stream.outgoing.waiting_bytes() <= FEW_BYTES;
+            if is_short { self.urgent.push_back(name) } else { self.bulk.push_back(name) }
+        }
+    }
+
+    /// When [`Streams::handle_timeout`] has something to do.
+    #[must_use]
+    pub fn timeout(&self) -> Option<Duration> {
+        let timer = self.timers.first().map(|(at, _)| *at);
+        timer.into_iter().chain(self.under_way.gives_up_at()).min()
+    }
+
+    /// The sequence of the oldest datagram whose fate is not known.
+    #[must_use]
+    pub fn oldest_under_way(&self) -> Option<u64> {
+        self.under_way.oldest()
+    }
+
+    /// A datagram that repairs did not restore in time. It is to be [settled](Streams::settle) as lost.
+    pub fn next_given_up(&mut self, now: Duration) -> Option<u64> {
+        self.under_way.next_given_up(now)
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Duration, emit: Emit<'_>) {
+        while let Some(&(at, name)) = self.timers.first()
+            && at <= now
+        {
+            self.timers.remove(&(at, name));
+            let Some(stream) = self.streams.get_mut(&name) else { continue };
+            stream.timer = None;
+            if stream.forgotten_at.is_some_and(|at| at <= now) {
+                self.end(now, name, None);
+                self.forget(name);
+            } else {
+                self.step(now, name, emit);
+            }
+        }
+    }
+
+    fn forget(&mut self, name: Name) {
+        if let Some(stream) = self.streams.remove(&name)
+            && self.by_flow.get(&stream.flow) == Some(&name)
+        {
+            self.by_flow.remove(&stream.flow);
+        }
+    }
+
+    /// Takes the fate of a datagram with parts of streams.
+    pub fn settle(&mut self, now: Duration, sequence: u64, came: bool, emit: Emit<'_>) {
+        let Streams { under_way, streams, kept, .. } = self;
+        let mut touched: Vec<Name> = Vec::new();
+        under_way.settle(sequence, |name, part| {
+            if let Some(stream) = streams.get_mut(&name) {
+                let before = stream.outgoing.kept_bytes();
+                stream.settle(now, part, came);
+                *kept = *kept + stream.outgoing.kept_bytes() - before;
+                if !touched.contains(&name) {
+                    touched.push(name);
+                }
+            }
+        });
+        touched.into_iter().for_each(|name| self.step(now, name, emit));
+    }
+
+    /// A datagram is missing, and repairs may restore it until then.
+    pub fn doubt(&mut self, until: Duration, sequence: u64) {
+        self.under_way.doubt(until, sequence);
+    }
+
+    /// Resets every connection: the far end has no streams any more.
+    pub fn reset(&mut self, now: Duration, emit: Emit<'_>) {
+        for stream in self.streams.values_mut() {
+            match (&mut stream.connection, &stream.phase) {
+                (Some(connection), _) => {
+                    connection.abort();
+                    connection.poll(now, &mut |packet| emit(packet));
+                }
+                (None, Phase::Asked(syn)) => {
+                    let mut reset = Vec::new();
+                    if tcp::write_reset(syn, &mut reset) {
+                        emit(&reset);
+                    }
+                }
+                _ => {}
+            }
+        }
+        *self = Streams { counters: self.counters, ..Streams::new(self.settings) };
+    }
+}
+
+/// The end of a flow where its packets come from, and the other one.
+pub(crate) fn ends(flow: &Flow) -> (SocketAddr, SocketAddr) {
+    (SocketAddr::new(flow.source, flow.source_port), SocketAddr::new(flow.destination, flow.destination_port))
+}
