@@ -14,7 +14,7 @@ const STARTUP_PACE: f64 = 1.5;
 /// The path is full when so many round trips brought less than this growth.
 const FULL_ROUNDS: u32 = 3;
 const FULL_GROWTH: f64 = 1.25;
-/// It is as well when packets queue for longer than this, and a share of the round trip.
+/// It is as well when packets queue for a round trip, each for longer than this and a share of it.
 const QUEUE: Duration = Duration::from_millis(10);
 const QUEUE_SHARE: u32 = 8;
 /// Gains of the rate in turn, a round trip each.
@@ -31,6 +31,8 @@ const FIRST_SHARE: u32 = 4;
 const REMEMBERED: Duration = Duration::from_secs(60);
 /// Bytes that may always be under way.
 const LEAST_FLIGHT: f64 = 4.0 * 1400.0;
+/// The longest round trip of a usual path.
+const LONGEST: Duration = Duration::from_secs(1);
 /// A round trip, while none is known.
 const UNKNOWN: Duration = Duration::from_millis(100);
 /// Receipts tell of what came so much later at most.
@@ -83,9 +85,11 @@ pub struct Model {
     round_ends_at: u64,
     full_rate: f64,
     full_rounds: u32,
+    queues_since: Option<Duration>,
     /// The newest datagram of those that arrived since the last update.
     newest: Option<Sample>,
     round_trip: Duration,
+    is_measured: bool,
     loss: f64,
     /// When the next datagram leaves.
     next_at: Duration,
@@ -119,8 +123,10 @@ impl Default for Model {
             round_ends_at: 0,
             full_rate: 0.0,
             full_rounds: 0,
+            queues_since: None,
             newest: None,
             round_trip: UNKNOWN,
+            is_measured: false,
             loss: 0.0,
             next_at: Duration::ZERO,
             active_at: Duration::ZERO,
@@ -161,6 +167,7 @@ impl Model {
     /// Bytes that may be under way.
     fn most_in_flight(&self, told: Option<f64>) -> f64 {
         let (rate, gain) = match (told, self.rate(), self.phase) {
+            (Some(told), ..) if !self.is_measured => return told * LONGEST.as_secs_f64(),
             (Some(told), ..) => (told, FLIGHT_GAIN),
             (None, Some(rate), Phase::Startup) => (rate, STARTUP_GAIN),
             (None, Some(rate), _) => (rate / (1.0 - self.loss), FLIGHT_GAIN),
@@ -204,7 +211,8 @@ impl Model {
     ) {
         if self.in_flight == 0 {
             if now > self.active_at + REMEMBERED {
-                *self = Model { round_trip: self.round_trip, loss: self.loss, ..Model::default() };
+                let Model { round_trip, is_measured, loss, .. } = *self;
+                *self = Model { round_trip, is_measured, loss, ..Model::default() };
             }
             (self.delivered_at, self.first_sent_at, self.silences) = (now, now, 0);
         }
@@ -250,10 +258,16 @@ impl Model {
         }
     }
 
+    /// Says the shortest round trip.
+    pub fn set_round_trip(&mut self, round_trip: Duration) {
+        (self.round_trip, self.is_measured) = (round_trip, true);
+    }
+
     /// Takes what a receipt told: the shortest round trip, the queueing beyond it, and the share that the air
     /// loses.
     pub fn update(&mut self, now: Duration, (round_trip, queueing): (Duration, Duration), loss: f64) {
-        (self.round_trip, self.loss) = (round_trip, loss.clamp(0.0, MOST_LOSS));
+        self.set_round_trip(round_trip);
+        self.loss = loss.clamp(0.0, MOST_LOSS);
         let Some(newest) = self.newest.take() else { return };
         self.first_sent_at = newest.at;
         let is_new_round = newest.delivered >= self.round_ends_at;
@@ -270,7 +284,11 @@ impl Model {
                 self.note_rate(rate);
             }
         }
-        if self.phase == Phase::Startup && queueing > QUEUE + round_trip / QUEUE_SHARE {
+        if queueing <= QUEUE + round_trip / QUEUE_SHARE {
+            self.queues_since = None;
+        } else if self.phase == Phase::Startup
+            && now >= *self.queues_since.get_or_insert(now) + round_trip.max(RECEIPTS)
+        {
             self.phase = Phase::Drain;
         }
         self.advance(now, is_new_round, newest.is_last);

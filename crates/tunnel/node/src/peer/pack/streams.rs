@@ -27,6 +27,9 @@ impl Peer {
         if !link.carries_streams() || self.closing {
             return None;
         }
+        if let Some((shortest, _)) = link.arq.round_trips() {
+            it.model.set_round_trip(shortest);
+        }
         let with_data = it.streams.has_to_send() && it.model.admits(now, told) && !link.holds_packets(now);
         if !with_data && !it.streams.has_to_tell() {
             return None;
