@@ -12,6 +12,8 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+#[cfg(test)]
+mod hostile;
 mod incoming;
 mod outgoing;
 mod ranges;

@@ -62,11 +62,12 @@ impl Ranges {
     /// The parts of a range that are missing here, from the lowest on.
     pub fn missing_in(&self, within: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let before = self.0.range(..=within.start).next_back().map_or(within.start, |(_, &end)| end);
-        let mut at = before.max(within.start);
-        let mut later = self.0.range(at..within.end).map(|(&start, &end)| start..end);
+        let end = within.end.max(within.start);
+        let mut at = before.clamp(within.start, end);
+        let mut later = self.0.range(at..end).map(|(&start, &end)| start..end);
         std::iter::from_fn(move || {
-            while at < within.end {
-                let next = later.next().unwrap_or(within.end..within.end);
+            while at < end {
+                let next = later.next().unwrap_or(end..end);
                 let gap = at..next.start;
                 at = next.end.max(at);
                 if !gap.is_empty() {
@@ -95,9 +96,11 @@ mod tests {
                 prop_assert!((0..100).all(|at| has(at) == model[at as usize]));
                 let ends: Vec<_> = ranges.0.iter().map(|(&start, &end)| (start, end)).collect();
                 prop_assert!(ends.windows(2).all(|pair| pair[0].1 < pair[1].0));
-                let missing: Vec<u64> = ranges.missing_in(10..50).flatten().collect();
-                let wanted: Vec<u64> = (10..50).filter(|&at| !model[at as usize]).collect();
-                prop_assert_eq!(missing, wanted);
+                for within in [10..50, 0..5, 30..30, 40..20] {
+                    let missing: Vec<u64> = ranges.missing_in(within.clone()).flatten().collect();
+                    let wanted: Vec<u64> = within.filter(|&at| !model[at as usize]).collect();
+                    prop_assert_eq!(missing, wanted);
+                }
             }
         }
     }
