@@ -156,7 +156,7 @@ impl LossProcess {
         let LossConfig::TimedGilbert { good, bad } = self.config else { return };
         let far = good.saturating_add(bad).saturating_mul(MOST_CYCLES);
         if now.saturating_sub(self.until) > far {
-            // What was so long ago tells nothing about now.
+            // A state of so long ago tells nothing about now.
             self.bad = self.state.at(self.period) < share_of(bad, good);
             self.period += 1;
             self.begin_period(now);

@@ -1,4 +1,4 @@
-//! What of the papers fits into some core-hours.
+//! The experiments of the papers that fit into some core-hours.
 //!
 //! The cost of a piece is what it took when it was measured ([`Costs`]). Without that, the cost of each of
 //! its runs is the mean of the kept rows of its figure ([`crate::kept_rows`]).

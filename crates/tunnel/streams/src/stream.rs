@@ -25,7 +25,7 @@ pub enum Phase {
     Over,
 }
 
-/// What is to be told to the far end.
+/// Messages that wait for the far end.
 #[derive(Debug, Default)]
 pub struct Wants {
     /// That the connection begins.

@@ -5,7 +5,7 @@ use crate::stream::{Phase, Stream};
 use crate::tcp::{self, Connection};
 use crate::under_way::UnderWay;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 use wire::frame::FrameType;
 use wire::inner::{Flow, Inner, TCP};
@@ -120,12 +120,7 @@ impl Streams {
             let Some(stream) = self.streams.get_mut(&name) else { return false };
             match &mut stream.connection {
                 Some(connection) => connection.handle_packet(now, packet),
-                None if matches!(stream.phase, Phase::Over) => {
-                    let mut reset = Vec::new();
-                    if tcp::write_reset(packet, &mut reset) {
-                        emit(&reset);
-                    }
-                }
+                None if matches!(stream.phase, Phase::Over) => refuse(packet, emit),
                 None => {}
             }
             self.step(now, name, emit);
@@ -168,20 +163,20 @@ impl Streams {
         self.streams.insert(name, stream);
     }
 
-    /// Takes a frame of the far end. `may_come`: whether a host with this address may begin connections from
-    /// there. `false`: it makes no sense.
+    /// Takes a frame of the far end. `may_open`: whether the source of an *open* may begin connections there.
+    /// `false`: the frame makes no sense.
     pub fn take_frame(
         &mut self,
         now: Duration,
         frame_type: FrameType,
         body: &[u8],
-        may_come: impl Fn(IpAddr) -> bool,
+        may_open: bool,
         emit: Emit<'_>,
     ) -> bool {
         let taken = match frame_type {
             FrameType::StreamOpen => Open::parse(body).map(|open| {
                 let name = open.name.of_other_end();
-                self.take_open(now, name, &open, may_come(open.source.ip()));
+                self.take_open(now, name, &open, may_open);
                 Some(name)
             }),
             FrameType::StreamData => Data::parse(body).map(|data| self.take_data(&data)),
@@ -211,7 +206,7 @@ impl Streams {
         let takes = |stream: &&mut Stream| !matches!(stream.phase, Phase::Asked(_) | Phase::Over);
         let stream = self.streams.get_mut(&name).filter(takes)?;
         if !take(stream) {
-            self.abort(name, Cause::Reset);
+            self.abort(name);
         }
         Some(name)
     }
@@ -310,10 +305,9 @@ impl Streams {
             }
             (Phase::Asked(syn), _) => {
                 self.counters.refused += 1;
-                let mut reset = Vec::new();
                 // a host asks a silent destination for minutes, and this one was asked for half of one
-                if abort.cause != Cause::Silent && tcp::write_reset(syn, &mut reset) {
-                    emit(&reset);
+                if abort.cause != Cause::Silent {
+                    refuse(syn, emit);
                 }
             }
             (_, Some(connection)) => {
@@ -323,7 +317,7 @@ impl Streams {
             _ => {}
         }
         self.counters.aborted += u64::from(passed.is_none());
-        self.end(now, name, None);
+        self.end(now, name);
         if let Some(flow) = passed {
             self.by_flow.remove(&flow);
             self.pass(flow);
@@ -332,21 +326,21 @@ impl Streams {
     }
 
     /// Gives a stream up, whose far end misbehaves.
-    fn abort(&mut self, name: Name, cause: Cause) {
+    fn abort(&mut self, name: Name) {
         if let Some(stream) = self.streams.get_mut(&name)
             && let Some(connection) = &mut stream.connection
         {
             connection.abort();
-            stream.wants.abort = Some(cause);
+            stream.wants.abort = Some(Cause::Reset);
         }
     }
 
-    fn end(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
+    fn end(&mut self, now: Duration, name: Name) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         self.connecting -= usize::from(matches!(stream.phase, Phase::Connecting));
         self.granted -= stream.incoming.granted_bytes();
         self.kept -= stream.outgoing.kept_bytes();
-        stream.give_up(now, cause);
+        stream.give_up(now, None);
     }
 
     /// Does for a stream what there is to do.
@@ -430,7 +424,7 @@ impl Streams {
             let Some(stream) = self.streams.get_mut(&name) else { continue };
             stream.timer = None;
             if stream.forgotten_at.is_some_and(|at| at <= now) {
-                self.end(now, name, None);
+                self.end(now, name);
                 self.forget(name);
             } else {
                 self.step(now, name, emit);
@@ -476,16 +470,19 @@ impl Streams {
                     connection.abort();
                     connection.poll(now, &mut |packet| emit(packet));
                 }
-                (None, Phase::Asked(syn)) => {
-                    let mut reset = Vec::new();
-                    if tcp::write_reset(syn, &mut reset) {
-                        emit(&reset);
-                    }
-                }
+                (None, Phase::Asked(syn)) => refuse(syn, emit),
                 _ => {}
             }
         }
         *self = Streams { counters: self.counters, ..Streams::new(self.settings) };
+    }
+}
+
+/// Answers a packet by a reset, if it may have one.
+fn refuse(packet: &[u8], emit: Emit<'_>) {
+    let mut reset = Vec::new();
+    if tcp::write_reset(packet, &mut reset) {
+        emit(&reset);
     }
 }
 

@@ -155,8 +155,14 @@ fn emit_end(end: SocketAddr, out: &mut Vec<u8>) {
     out.extend_from_slice(&end.port().to_be_bytes());
 }
 
-fn parse_offset(body: &mut &[u8]) -> Result<u32, Malformed> {
-    Ok(u32::from_be_bytes(take_array(body, "stream: offset")?))
+/// Takes a name and the low bits of an offset off the front of a body.
+fn parse_offset(body: &mut &[u8]) -> Result<(Name, u32), Malformed> {
+    Ok((Name::parse(body)?, u32::from_be_bytes(take_array(body, "stream: offset")?)))
+}
+
+fn emit_offset(name: Name, offset: u64, out: &mut Vec<u8>) {
+    name.emit(out);
+    out.extend_from_slice(&(offset as u32).to_be_bytes());
 }
 
 fn finish(body: &[u8]) -> Result<(), Malformed> {
@@ -188,44 +194,41 @@ impl Open {
 impl<'a> Data<'a> {
     /// Reads a body.
     pub fn parse(mut body: &'a [u8]) -> Result<Self, Malformed> {
-        let (name, offset) = (Name::parse(&mut body)?, parse_offset(&mut body)?);
+        let (name, offset) = parse_offset(&mut body)?;
         Ok(Data { name, offset, bytes: body })
     }
 
     /// Appends the front of a body; the bytes follow.
     pub fn emit_front(name: Name, offset: u64, out: &mut Vec<u8>) {
-        name.emit(out);
-        out.extend_from_slice(&(offset as u32).to_be_bytes());
+        emit_offset(name, offset, out);
     }
 }
 
 impl End {
     /// Reads a body.
     pub fn parse(mut body: &[u8]) -> Result<Self, Malformed> {
-        let (name, offset) = (Name::parse(&mut body)?, parse_offset(&mut body)?);
+        let (name, offset) = parse_offset(&mut body)?;
         finish(body)?;
         Ok(End { name, offset })
     }
 
     /// Appends a body.
     pub fn emit(name: Name, offset: u64, out: &mut Vec<u8>) {
-        name.emit(out);
-        out.extend_from_slice(&(offset as u32).to_be_bytes());
+        emit_offset(name, offset, out);
     }
 }
 
 impl Credit {
     /// Reads a body.
     pub fn parse(mut body: &[u8]) -> Result<Self, Malformed> {
-        let (name, limit) = (Name::parse(&mut body)?, parse_offset(&mut body)?);
+        let (name, limit) = parse_offset(&mut body)?;
         finish(body)?;
         Ok(Credit { name, limit })
     }
 
     /// Appends a body.
     pub fn emit(name: Name, limit: u64, out: &mut Vec<u8>) {
-        name.emit(out);
-        out.extend_from_slice(&(limit as u32).to_be_bytes());
+        emit_offset(name, limit, out);
     }
 }
 

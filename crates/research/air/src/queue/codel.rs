@@ -24,7 +24,7 @@ pub(super) struct Codel {
     dropping: bool,
 }
 
-/// What the head of the queue is.
+/// The state of the head of the queue.
 struct Head {
     waiting: Option<Waiting>,
     ok_to_drop: bool,

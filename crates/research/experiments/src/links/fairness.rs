@@ -48,7 +48,7 @@ const POLICED_PACKETS: usize = 50;
 const POLICED_MEGABITS: u64 = 10;
 const BURST_BYTES: usize = 50 * (1500 + ETHERNET_BYTES);
 
-/// What holds and drops packets before the link.
+/// The queue or policer before the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queue {
     /// A drop-tail queue of so many packets.

@@ -44,7 +44,7 @@ const TIME_BY_NEITHER: &str = "time by neither's";
 /// Series of air times by the tunnel's with neither.
 const AIR_BY_NEITHER: &str = "air time by neither's";
 
-/// What helps.
+/// The mechanism that helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Help {
     Neither,

@@ -74,6 +74,12 @@ impl Delay {
         self.extremes().map(|extremes| extremes.shortest)
     }
 
+    /// The shortest round trip, and the queueing beyond it in the latest one.
+    #[must_use]
+    pub fn round_trips(&self) -> Option<(Duration, Duration)> {
+        self.shortest().zip(self.queueing())
+    }
+
     /// How much longer than the shortest the latest round trip was.
     #[must_use]
     pub fn queueing(&self) -> Option<Duration> {

@@ -98,8 +98,7 @@ impl Arq {
     /// The shortest round trip of late, and the queueing beyond it.
     #[must_use]
     pub fn round_trips(&self) -> Option<(Duration, Duration)> {
-        let delay = self.outstanding.delay();
-        delay.shortest().zip(delay.queueing())
+        self.outstanding.delay().round_trips()
     }
 
     /// The share of sent sequences that were lost, over about the last thousand.

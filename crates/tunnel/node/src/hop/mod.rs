@@ -69,7 +69,7 @@ pub struct Controller {
     patience: Duration,
     /// The rate that the user told, and the totals when it was last judged.
     told: Option<(Told, Span)>,
-    /// What is known of a policer; only where the hop repairs its losses.
+    /// The search for a policer; only where the hop repairs its losses.
     policer: Option<Policer>,
     pace: Option<Pace>,
 }
@@ -107,7 +107,7 @@ impl Controller {
         self.set_pace(now, progress);
         let since = now.saturating_sub(self.heard_at).min(MOST_BETWEEN);
         self.heard_at = now;
-        let Some((base, queueing)) = delay.shortest().zip(delay.queueing()) else { return };
+        let Some((base, queueing)) = delay.round_trips() else { return };
         self.patience = base + queueing + SILENCE;
         match &mut self.window {
             None => self.consider(now, flight, (base, queueing)),
@@ -134,7 +134,7 @@ impl Controller {
 
     /// Sets the rate by what is known of the path.
     fn set_pace(&mut self, now: Duration, Progress { sent, came, delay, .. }: &Progress<'_>) {
-        let Some((base, queueing)) = delay.shortest().zip(delay.queueing()) else { return };
+        let Some((base, queueing)) = delay.round_trips() else { return };
         let totals = Span::totals(*sent, *came, self.in_flight.settled_bytes());
         let pace = self.pace.as_ref();
         let is_needed = |since| pace.is_some_and(|pace| pace.has_held_since(since));

@@ -55,12 +55,12 @@ enum Phase {
 }
 
 /// A datagram that left.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Sent {
     sequence: u64,
     at: Duration,
     bytes: u64,
-    /// What had arrived by then, and when.
+    /// Bytes that had arrived by then, and when.
     delivered: u64,
     delivered_at: Duration,
     /// When the newest datagram of those that had arrived had left.
@@ -87,7 +87,7 @@ pub struct Model {
     full_rounds: u32,
     queues_since: Option<Duration>,
     /// The newest datagram of those that arrived since the last update.
-    newest: Option<Sample>,
+    newest: Option<Sent>,
     round_trip: Duration,
     is_measured: bool,
     loss: f64,
@@ -98,15 +98,6 @@ pub struct Model {
     silences: u32,
     /// Datagrams that may leave for that.
     probes: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Sample {
-    at: Duration,
-    delivered: u64,
-    delivered_at: Duration,
-    first_sent_at: Duration,
-    is_last: bool,
 }
 
 impl Default for Model {
@@ -138,8 +129,7 @@ impl Default for Model {
 
 impl Model {
     /// Bytes a second that the path carries; `None` until something arrived.
-    #[must_use]
-    pub fn rate(&self) -> Option<f64> {
+    fn rate(&self) -> Option<f64> {
         self.rates.front().map(|(_, rate)| *rate)
     }
 
@@ -248,9 +238,8 @@ impl Model {
             self.delivered_at = now;
             self.active_at = self.active_at.max(now);
             self.silences = 0;
-            let Sent { at, delivered, delivered_at, first_sent_at, is_last, .. } = *sent;
-            if self.newest.is_none_or(|newest| newest.at <= at) {
-                self.newest = Some(Sample { at, delivered, delivered_at, first_sent_at, is_last });
+            if self.newest.is_none_or(|newest| newest.at <= sent.at) {
+                self.newest = Some(*sent);
             }
         }
         while self.sent.front().is_some_and(|sent| sent.is_settled) {

@@ -48,7 +48,7 @@ const IDLE: Duration = Duration::from_secs(10);
 const LEAST_PAUSE: Duration = Duration::from_secs(10);
 const MOST_PAUSE: Duration = Duration::from_secs(600);
 
-/// What is known of the path.
+/// The state of the search on one path.
 #[derive(Debug, Default)]
 pub struct Policer {
     state: State,

@@ -31,7 +31,7 @@ impl Span {
         self.since
     }
 
-    /// What came about since these earlier totals.
+    /// The difference to these earlier totals.
     #[must_use]
     pub fn less(&self, earlier: &Self) -> Self {
         Span {

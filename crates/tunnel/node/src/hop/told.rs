@@ -74,7 +74,7 @@ impl Told {
     /// Takes a round trip. `is_needed`: packets waited for the rate since the last judgment. `over`: what
     /// left and arrived since then. Whether this was a judgment.
     pub fn note_round_trip(&mut self, now: Duration, delay: &Delay, is_needed: bool, over: &Span) -> bool {
-        let Some((base, queueing)) = delay.shortest().zip(delay.queueing()) else { return false };
+        let Some((base, queueing)) = delay.round_trips() else { return false };
         let is_due = now >= self.judged_at + base + queueing;
         let loss = over.loss();
         let single = 1.0 / over.sequences().max(1) as f64;

@@ -25,7 +25,7 @@ pub(super) struct PeerStreams {
     pub(super) model: Model,
     /// Datagrams with repairs.
     repaired: VecDeque<u64>,
-    /// The fates in a receipt, during its processing.
+    /// The fates in a receipt, during its processing; kept to allocate once.
     fates: Vec<(u64, Fate)>,
     /// A datagram of streams left last, so that it is the packets' turn.
     pub(super) left_last: bool,
@@ -98,8 +98,8 @@ impl Peer {
             .then(|| wire::stream::Open::parse(body).ok())
             .flatten()
             .map(|open| open.source.ip());
-        let may_come = source.is_none_or(|source| ctx.may_come(source, self.index));
-        it.streams.take_frame(now, frame_type, body, |_| may_come, &mut |packet| ctx.deliver_copy(packet))
+        let may_open = source.is_none_or(|source| ctx.may_come(source, self.index));
+        it.streams.take_frame(now, frame_type, body, may_open, &mut |packet| ctx.deliver_copy(packet))
     }
 
     /// Takes what a receipt told of datagrams with streams.
@@ -108,25 +108,26 @@ impl Peer {
         let round_trips = link.arq.round_trips();
         let round_trip = round_trips.map(|(shortest, _)| shortest);
         let emit = &mut |packet: &[u8]| ctx.deliver_copy(packet);
-        for (sequence, fate) in std::mem::take(&mut it.fates) {
+        let PeerStreams { streams, model, repaired, fates, .. } = &mut **it;
+        for (sequence, fate) in fates.drain(..) {
             let came = fate == Fate::Held;
-            let is_repaired = it.repaired.binary_search(&sequence).is_ok();
+            let is_repaired = repaired.binary_search(&sequence).is_ok();
             if !came && is_repaired && matches!(fate, Fate::Late | Fate::Unrestored) {
                 let patience = REPAIRED_AFTER + round_trip.unwrap_or_default() / REPAIRED_SHARE;
-                it.streams.doubt(now + patience, sequence);
+                streams.doubt(now + patience, sequence);
                 continue;
             }
             if came || matches!(fate, Fate::Late | Fate::Lost | Fate::Unrestored) {
-                it.model.settle(now, sequence, came);
-                it.streams.settle(now, sequence, came, emit);
+                model.settle(now, sequence, came);
+                streams.settle(now, sequence, came, emit);
             }
         }
         if let Some(round_trips) = round_trips {
-            it.model.update(now, round_trips, link.arq.air_loss());
+            model.update(now, round_trips, link.arq.air_loss());
         }
-        let oldest = it.streams.oldest_under_way().unwrap_or(u64::MAX);
-        while it.repaired.front().is_some_and(|sequence| *sequence < oldest) {
-            it.repaired.pop_front();
+        let oldest = streams.oldest_under_way().unwrap_or(u64::MAX);
+        while repaired.front().is_some_and(|sequence| *sequence < oldest) {
+            repaired.pop_front();
         }
     }
 

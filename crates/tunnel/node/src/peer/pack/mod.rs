@@ -99,7 +99,7 @@ impl Peer {
         if let Some(repair) = self.pack_repair(now, out) {
             return Some(repair);
         }
-        if let Some(streams) = self.pack_streams_in_turn(now, out) {
+        if let Some(streams) = self.pack_streams(now, out) {
             return Some(streams);
         }
         self.queue.drop_old(now);

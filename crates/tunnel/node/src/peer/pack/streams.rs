@@ -11,20 +11,14 @@ use wire::unit::{TAG_BYTES, emit_header};
 const OUTER_BYTES: usize = 8 + 40 + 14;
 
 impl Peer {
-    /// The same, unless a datagram of streams left last and packets wait.
-    pub(super) fn pack_streams_in_turn(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
-        let it = self.streams.as_mut()?;
-        let others_wait = std::mem::take(&mut it.left_last) && !self.queue.is_empty();
-        if others_wait { None } else { self.pack_streams(now, out) }
-    }
-
-    /// A datagram with parts of streams, if some are to leave. Packets and messages leave in turn with them.
+    /// A datagram with parts of streams, if some are to leave. Packets leave in turn with them.
     pub(super) fn pack_streams(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
         let told = self.told_rate();
         let limit = self.path.limit() - TAG_BYTES;
         let it = self.streams.as_mut()?;
+        let is_packets_turn = std::mem::take(&mut it.left_last) && !self.queue.is_empty();
         let link = self.link.as_mut()?;
-        if !link.carries_streams() || self.closing {
+        if is_packets_turn || !link.carries_streams() || self.closing {
             return None;
         }
         if let Some((shortest, _)) = link.arq.round_trips() {
