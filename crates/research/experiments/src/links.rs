@@ -7,12 +7,14 @@
 mod cellular;
 mod downloads;
 mod fairness;
+mod form;
 mod harder;
 mod must_show;
 mod overheard;
 mod place;
 mod presets;
 pub mod recorded;
+mod requests;
 mod streams;
 mod told;
 mod voice;
@@ -32,11 +34,12 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 9] = [
+const FIGURES: [Figure; 10] = [
     downloads::FIGURE,
     harder::FIGURE,
     told::FIGURE,
     streams::FIGURE,
+    requests::FIGURE,
     voice::FIGURE,
     presets::FIGURE,
     cellular::FIGURE,

@@ -109,11 +109,9 @@ impl Testbed {
             servers: if downloads.is_empty() { Vec::new() } else { vec![server.to_owned()] },
             daemons: self.pair.daemons(&carrier),
             downloads,
-            clients: Vec::new(),
-            fresh_seconds: None,
             streams,
-            events: Vec::new(),
             bound_seconds: BOUND_SECONDS,
+            ..Scenario::default()
         }
     }
 

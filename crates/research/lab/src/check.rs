@@ -7,7 +7,7 @@ pub use mistake::Mistake;
 use std::collections::HashSet;
 
 use crate::error::LabError;
-use crate::scenario::{Action, Ready, Scenario, Start};
+use crate::scenario::{Action, Connections, Ready, Scenario, Start};
 use crate::topology::{Medium, Topology};
 
 /// The receiver remembers each datagram of a stream.
@@ -161,6 +161,17 @@ fn check_traffic(scenario: &Scenario) -> Result<(), Mistake> {
         let payload = stream.payload_bytes;
         demand((20..=65_507).contains(&payload), || Mistake::Payload(payload))?;
     }
+    for exchange in &scenario.exchanges {
+        check_place(&scenario.topology, &exchange.client)?;
+        check_place(&scenario.topology, &exchange.server)?;
+        check_content(&exchange.content)?;
+        check_seconds(exchange.start_seconds)?;
+        let answers = exchange.answers;
+        demand((1..=256).contains(&answers), || Mistake::Answers(answers))?;
+        demand(exchange.answer_bytes > 0, || Mistake::EmptyAnswer)?;
+        let is_numbered = exchange.asks || exchange.connections != Connections::AtOnce;
+        demand(is_numbered, || Mistake::Unasked)?;
+    }
     Ok(())
 }
 
@@ -204,7 +215,9 @@ mod tests {
             "servers": ["gateway"],
             "downloads": [{"place": "station", "from": "10.77.0.1", "content": "file"}],
             "streams": [{"from": "gateway", "to": "station", "address": "fd77::2", "datagrams": 1,
-                         "payload_bytes": 100, "interval_milliseconds": 1}]
+                         "payload_bytes": 100, "interval_milliseconds": 1}],
+            "exchanges": [{"client": "station", "server": "gateway", "address": "10.77.0.1", "asks": true,
+                           "answers": 3, "answer_bytes": 10, "connections": "new", "content": "file"}]
         }"#;
         serde_json::from_str(text).unwrap()
     }
@@ -237,7 +250,7 @@ mod tests {
             let error = shared.check().unwrap_err().to_string();
             assert!(error.contains(named), "`{error}` does not say `{named}`");
         }
-        let mistakes: [(Change, &str); 14] = [
+        let mistakes: [(Change, &str); 18] = [
             (|it| it.seeds = vec![1, 2, 1], "seed 1 is given twice"),
             (|it| it.seeds = vec![1 << 54], "the largest is 2^54 - 1"),
             (|it| it.topology.places[0].name = "gate/way".to_owned(), "not 1 to 32 letters"),
@@ -253,6 +266,16 @@ mod tests {
             (|it| it.downloads[0].start = Start::After(0), "not an earlier one"),
             (|it| it.downloads[0].start = Start::AtSeconds(f64::NAN), "NaN is not a time"),
             (|it| it.streams[0].payload_bytes = 8, "8 octets"),
+            (|it| it.exchanges[0].server = "nowhere".to_owned(), "there is no place `nowhere`"),
+            (|it| it.exchanges[0].answers = 257, "257 answers"),
+            (|it| it.exchanges[0].answer_bytes = 0, "0 octets"),
+            (
+                |it| {
+                    it.exchanges[0].asks = false;
+                    it.exchanges[0].connections = Connections::AtOnce;
+                },
+                "cannot know",
+            ),
             (|it| it.contents.push(Content { name: "../x".to_owned(), ..it.contents[0].clone() }), "`../x`"),
             (
                 |it| it.events.push(Event { at_seconds: 1.0, action: Action::Stop("nobody".to_owned()) }),

@@ -26,6 +26,7 @@ mod download;
 mod driver;
 mod error;
 mod ethernet;
+mod exchange;
 mod ground;
 pub mod guest;
 mod http_server;
@@ -50,8 +51,8 @@ pub use error::LabError;
 pub use http_server::HttpServer;
 pub use namespace::Namespace;
 pub use outcome::{
-    ChannelOutcome, Count, Delay, DownloadOutcome, Ending, FetchOutcome, LinkCount, LinkOutcome, Outcome,
-    StationCount, StreamOutcome,
+    ChannelOutcome, Count, Delay, DownloadOutcome, Ending, ExchangeOutcome, FetchOutcome, LinkCount,
+    LinkOutcome, Outcome, StationCount, StreamOutcome,
 };
 pub use processor::{processor_seconds, processor_seconds_with_children};
 pub use program::Program;
@@ -59,7 +60,8 @@ pub use programs::Programs;
 pub use radio::{AirLink, Counts, Direction, Radio};
 pub use run::Run;
 pub use scenario::{
-    Action, Client, Content, Daemon, Download, Event, HTTP_PORT, Page, Ready, Scenario, Start, Stream,
+    Action, Client, Connections, Content, Daemon, Download, Event, Exchange, HTTP_PORT, Page, Ready,
+    Scenario, Start, Stream,
 };
 pub use topology::{Channel, Link, Medium, Place, Route, Topology};
 pub use trial::{Progress, Watcher, run_here, run_watched};

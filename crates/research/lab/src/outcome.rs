@@ -23,6 +23,9 @@ pub struct Outcome {
     pub downloads: Vec<DownloadOutcome>,
     /// The UDP streams, in the scenario's order.
     pub streams: Vec<StreamOutcome>,
+    /// The exchanges, in the scenario's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<ExchangeOutcome>,
     /// Final states of the daemons with a status command, by name.
     pub statuses: BTreeMap<String, serde_json::Value>,
     /// Standard output of the events' commands, in order of time.
@@ -241,6 +244,28 @@ impl DownloadOutcome {
     /// Whether it is complete and unchanged.
     pub fn came_whole(&self) -> bool {
         self.ending == Ending::Complete && self.intact
+    }
+}
+
+/// One exchange, at its client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExchangeOutcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// Answers that came whole.
+    pub answers: u32,
+    /// Octets that came.
+    pub bytes: u64,
+    /// Whether every octet equals the server's.
+    pub intact: bool,
+    /// From the first connection to the last octet.
+    pub seconds: f64,
+}
+
+impl ExchangeOutcome {
+    /// Its duration, if it is complete and unchanged.
+    pub fn whole_seconds(&self) -> Option<f64> {
+        (self.ending == Ending::Complete && self.intact).then_some(self.seconds)
     }
 }
 

@@ -51,12 +51,37 @@ pub struct Scenario {
     /// UDP streams.
     #[serde(default)]
     pub streams: Vec<Stream>,
+    /// Requests and answers over TCP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<Exchange>,
     /// Events. Those due after the last download and stream are omitted.
     #[serde(default)]
     pub events: Vec<Event>,
     /// Bound of a run, from the time when everything is ready.
     #[serde(default = "bound_seconds")]
     pub bound_seconds: f64,
+}
+
+impl Default for Scenario {
+    /// Nothing, for an hour.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            seeds: Vec::new(),
+            topology: Topology::default(),
+            parameters: BTreeMap::new(),
+            contents: Vec::new(),
+            servers: Vec::new(),
+            daemons: Vec::new(),
+            downloads: Vec::new(),
+            clients: Vec::new(),
+            fresh_seconds: None,
+            streams: Vec::new(),
+            exchanges: Vec::new(),
+            events: Vec::new(),
+            bound_seconds: bound_seconds(),
+        }
+    }
 }
 
 /// Port of the HTTP daemons.
@@ -232,6 +257,44 @@ pub struct Stream {
     /// [`StreamOutcome::delays_milliseconds`]: crate::StreamOutcome::delays_milliseconds
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_delays: bool,
+}
+
+/// Requests and answers over TCP, between two programs of the laboratory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// The place that connects.
+    pub client: String,
+    /// The place that answers.
+    pub server: String,
+    /// The address that is connected to, one of `server`'s.
+    pub address: IpAddr,
+    /// Whether the client sends an octet for each answer. Otherwise each connection has one answer, and the
+    /// server speaks first.
+    pub asks: bool,
+    /// How many answers, at most 256.
+    pub answers: u32,
+    /// Octets of each.
+    pub answer_bytes: usize,
+    /// How they share connections.
+    pub connections: Connections,
+    /// What the answers are consecutive slices of.
+    pub content: String,
+    /// When it starts.
+    #[serde(default)]
+    pub start_seconds: f64,
+}
+
+/// How the answers of an exchange share connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connections {
+    /// One for all, one answer after the other.
+    Kept,
+    /// One for each, one after the other.
+    New,
+    /// One for each, all at once.
+    AtOnce,
 }
 
 /// Something that happens during a run.

@@ -11,9 +11,10 @@ use crate::client::Browsing;
 use crate::daemon::{Placeholders, Running, run_command};
 use crate::download::Transfer;
 use crate::error::{Doing, LabError};
+use crate::exchange::Talk;
 use crate::ground::Ground;
 use crate::http_server::HttpServer;
-use crate::outcome::{DownloadOutcome, FetchOutcome, LinkOutcome, Outcome, StreamOutcome};
+use crate::outcome::{DownloadOutcome, ExchangeOutcome, FetchOutcome, LinkOutcome, Outcome, StreamOutcome};
 use crate::programs::Programs;
 use crate::run::Run;
 use crate::scenario::{Action, Content, Daemon, HTTP_PORT, Scenario, Start};
@@ -120,6 +121,7 @@ struct Carried {
     downloads: Vec<DownloadOutcome>,
     fetches: Vec<Vec<FetchOutcome>>,
     streams: Vec<StreamOutcome>,
+    exchanges: Vec<ExchangeOutcome>,
     said: Vec<String>,
 }
 
@@ -133,9 +135,10 @@ impl Trial<'_> {
         for daemon in self.scenario.daemons.iter().filter(|daemon| !daemon.later) {
             daemons.push((daemon, self.start_daemon(daemon)?));
         }
-        let others = self.scenario.streams.len() + self.scenario.clients.len();
+        let Scenario { streams, clients, exchanges, .. } = self.scenario;
+        let others = streams.len() + clients.len() + exchanges.len();
         let traffic = Traffic::new(self.scenario.downloads.len(), others);
-        let Carried { downloads, fetches, streams, said } = self.carry_traffic(&traffic, &mut daemons)?;
+        let carried = self.carry_traffic(&traffic, &mut daemons)?;
         let (links, channels) = self.ground.counts();
         let mut statuses = BTreeMap::new();
         for (daemon, running) in &mut daemons {
@@ -147,7 +150,19 @@ impl Trial<'_> {
         daemons.into_iter().rev().for_each(|(_, running)| running.stop());
         drop(servers);
         let scenario = self.scenario.name.clone();
-        Ok(Outcome { scenario, seed, links, channels, fetches, downloads, streams, statuses, said })
+        let Carried { downloads, fetches, streams, exchanges, said } = carried;
+        Ok(Outcome {
+            scenario,
+            seed,
+            links,
+            channels,
+            fetches,
+            downloads,
+            streams,
+            exchanges,
+            statuses,
+            said,
+        })
     }
 
     fn start_servers(&self) -> Result<Vec<HttpServer>, LabError> {
@@ -181,14 +196,22 @@ impl Trial<'_> {
                 .map(|stream| {
                     scope.spawn(move || {
                         let _carried = traffic.guard(None);
-                        let content = match &stream.content {
-                            Some(name) => {
-                                fs::read(self.contents.join(name)).doing(|| format!("read {name}"))?
-                            }
-                            None => Vec::new(),
-                        };
+                        let content = stream.content.as_ref().map(|name| self.content(name)).transpose()?;
+                        let content = content.unwrap_or_default();
                         let (from, to) = (self.ground.place(&stream.from)?, self.ground.place(&stream.to)?);
                         Flow { stream, from, to, content: &content }.run(at(stream.start_seconds), deadline)
+                    })
+                })
+                .collect();
+            let exchanges: Vec<_> = (self.scenario.exchanges.iter())
+                .map(|exchange| {
+                    scope.spawn(move || {
+                        let _carried = traffic.guard(None);
+                        let content = self.content(&exchange.content)?;
+                        let client = self.ground.place(&exchange.client)?;
+                        let server = self.ground.place(&exchange.server)?;
+                        Talk { exchange, client, server, content: &content }
+                            .run(at(exchange.start_seconds), deadline)
                     })
                 })
                 .collect();
@@ -213,7 +236,14 @@ impl Trial<'_> {
             let downloads: Result<_, _> = downloads.into_iter().map(join).collect();
             let streams: Result<_, _> = streams.into_iter().map(join).collect();
             let fetches: Result<_, _> = clients.into_iter().map(join).collect();
-            Ok(Carried { downloads: downloads?, fetches: fetches?, streams: streams?, said: said? })
+            let exchanges: Result<_, _> = exchanges.into_iter().map(join).collect();
+            Ok(Carried {
+                downloads: downloads?,
+                fetches: fetches?,
+                streams: streams?,
+                exchanges: exchanges?,
+                said: said?,
+            })
         })
     }
 
@@ -241,6 +271,11 @@ impl Trial<'_> {
             copy,
         };
         transfer.run(ready, deadline)
+    }
+
+    /// The octets of a content.
+    fn content(&self, name: &str) -> Result<Vec<u8>, LabError> {
+        fs::read(self.contents.join(name)).doing(|| format!("read {name}"))
     }
 
     /// Where the download of this index is kept.

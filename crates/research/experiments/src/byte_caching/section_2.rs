@@ -228,11 +228,9 @@ fn scenario(setting: &Setting<'_>, way: Way) -> Scenario {
             start: Start::AtSeconds(START_SECONDS),
             stall_seconds: 60,
         }],
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
         events: events(way),
         bound_seconds: 600.0,
+        ..Scenario::default()
     }
 }
 

@@ -147,11 +147,9 @@ fn scenario(
         contents: vec![content],
         servers: vec![GATEWAY.to_owned()],
         daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
-        clients: Vec::new(),
-        fresh_seconds: None,
         streams: vec![probes],
-        events: Vec::new(),
         bound_seconds: start_seconds + SECONDS,
+        ..Scenario::default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! One download by one TCP connection.
 
 use anyhow::Result;
-use lab::{Content, Download, Outcome, Scenario, Start, Topology};
+use lab::{Connections, Content, Exchange, Outcome, Scenario, Topology};
 
 use super::place::{ETHERNET_BYTES, Place};
 use super::recorded;
@@ -18,7 +18,7 @@ pub const FIGURE: Figure = Figure {
     id: "downloads",
     title: "One download of 3 MB over 20 Mbit/s, by loss and round trip",
     x: "packets lost, %",
-    remark: "3,000,000 random bytes by one TCP connection. The link has a drop-tail queue of 120 packets and 20 Mbit/s in each \
+    remark: "3,000,000 random bytes by one TCP connection, on which the server speaks first. The link has a drop-tail queue of 120 packets and 20 Mbit/s in each \
              direction, then delay and independent losses in both directions. The download starts 20 s after the tunnel. \
              Seconds are the median; a run above 600 s counts as longer than all others. Bytes are those that left the \
              server's side for the link, with Ethernet headers, by the bytes that arrived.",
@@ -30,7 +30,7 @@ pub const FIGURE: Figure = Figure {
 const LOSSES: [u32; 5] = [0, 1, 5, 10, 20];
 const CONTENT_BYTES: u64 = 3_000_000;
 /// Start of the download. The session exists by then even if many messages of its handshake are lost.
-const START_SECONDS: f64 = 20.0;
+pub(super) const START_SECONDS: f64 = 20.0;
 /// The longest download.
 pub(super) const BOUND_SECONDS: u32 = 600;
 
@@ -81,13 +81,16 @@ pub(super) fn download(
 ) -> Scenario {
     let carrier = way.carrier();
     let content = Content { length_bytes: Some(CONTENT_BYTES), ..setting.testbed.lab_content(File::Long) };
-    let download = Download {
-        place: STATION.to_owned(),
-        from: Pair::server(&carrier),
+    let exchange = Exchange {
+        client: STATION.to_owned(),
+        server: GATEWAY.to_owned(),
+        address: Pair::server(&carrier),
+        asks: false,
+        answers: 1,
+        answer_bytes: CONTENT_BYTES as usize,
+        connections: Connections::Kept,
         content: content.name.clone(),
-        port: lab::HTTP_PORT,
-        start: Start::AtSeconds(START_SECONDS),
-        stall_seconds: BOUND_SECONDS,
+        start_seconds: START_SECONDS,
     };
     Scenario {
         name,
@@ -95,20 +98,21 @@ pub(super) fn download(
         topology,
         parameters: way.parameters(),
         contents: vec![content],
-        servers: vec![GATEWAY.to_owned()],
         daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
-        downloads: vec![download],
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
-        events: Vec::new(),
+        exchanges: vec![exchange],
         bound_seconds: START_SECONDS + f64::from(BOUND_SECONDS),
+        ..Scenario::default()
     }
 }
 
-/// Seconds of a run's download; infinite if it did not end.
+/// Seconds of a run's exchange, if it ended.
+pub(super) fn whole_seconds(outcome: &Outcome) -> Option<f64> {
+    outcome.exchanges.first()?.whole_seconds()
+}
+
+/// Seconds of a run's exchange; infinite if it did not end.
 pub(super) fn seconds(outcome: &Outcome) -> f64 {
-    outcome.first_seconds().unwrap_or(f64::INFINITY)
+    whole_seconds(outcome).unwrap_or(f64::INFINITY)
 }
 
 /// Bytes that left the server's side for the link, with Ethernet headers.
@@ -119,7 +123,7 @@ fn sent_bytes(outcome: &Outcome) -> Option<f64> {
 
 /// The same by the bytes that arrived.
 pub(super) fn sent_by_arrived(outcome: &Outcome) -> Option<f64> {
-    let arrived = outcome.downloads.first().filter(|download| download.bytes > 0)?.bytes;
+    let arrived = outcome.exchanges.first().filter(|exchange| exchange.bytes > 0)?.bytes;
     Some(sent_bytes(outcome)? / arrived as f64)
 }
 
@@ -159,7 +163,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let bytes = pairs(outcomes(Way::DEFAULT)?, outcomes(Way::OFF)?, sent_by_arrived);
         let by_off = Estimate::paired_median(&bytes);
         rows.push(row(BYTES_BY_OFF, Way::DEFAULT.to_string(), "ratio", by_off, bytes.len()));
-        let times = pairs(outcomes(Way::DEFAULT_BBR)?, outcomes(Way::BARE_BBR)?, Outcome::first_seconds);
+        let times = pairs(outcomes(Way::DEFAULT_BBR)?, outcomes(Way::BARE_BBR)?, whole_seconds);
         let by_bare = Estimate::paired_median(&times);
         rows.push(row(BBR_BY_BARE, Way::DEFAULT_BBR.to_string(), "ratio", by_bare, times.len()));
         if is_run {

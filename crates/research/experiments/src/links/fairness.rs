@@ -178,11 +178,8 @@ fn scenario(setting: &Setting<'_>, shared: Shared, other: Way) -> Scenario {
         contents: vec![content.clone()],
         servers: vec![GATEWAY.to_owned()],
         daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
-        events: Vec::new(),
         bound_seconds: START_SECONDS + SECONDS,
+        ..Scenario::default()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use air::{LinkConfig, LossConfig, ReorderConfig};
 use anyhow::Result;
-use lab::{Link, Medium, Outcome, Topology};
+use lab::{Link, Medium, Topology};
 
 use super::downloads::{self, BOUND_SECONDS, BYTES, SECONDS};
 use super::place::Place;
@@ -157,7 +157,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             rows.push(row(BYTES, way, "ratio", Estimate::median(&bytes), bytes.len()));
         }
         let [ours, off] = [Way::DEFAULT, Way::OFF].map(|way| results.outcomes(&name(kind, way)));
-        let times = downloads::pairs(ours?, off?, Outcome::first_seconds);
+        let times = downloads::pairs(ours?, off?, downloads::whole_seconds);
         let by_off = row(BY_OFF, Way::DEFAULT, "ratio", Estimate::paired_median(&times), times.len());
         rows.push(by_off.goal(BY_OFF_AT_MOST));
     }

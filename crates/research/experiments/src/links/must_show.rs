@@ -9,6 +9,7 @@ use super::harder;
 use super::place::Place;
 use super::presets::{self, BYTES_BY_BARE, TIME_BY_BARE};
 use super::recorded;
+use super::requests;
 use super::streams;
 use super::told;
 use super::voice::{self, LATE};
@@ -38,6 +39,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         no_kind_of_loss_makes_it_slower(rows),
         a_told_rate_does_not_hurt(rows),
         streams_are_as_fast_as_hysteria(rows),
+        requests_are_answered_in_time(rows),
         new_content_comes_sooner(rows),
         new_content_over_the_satellite_takes_fewer_bytes(rows),
         a_call_is_on_time(rows),
@@ -141,6 +143,16 @@ fn streams_are_as_fast_as_hysteria(rows: &[Row]) -> Claim {
     let mut judging = Judging::new(rows, claim);
     for (row, value) in judging.all(streams::FIGURE.id, streams::BY_HYSTERIA, |_| true) {
         judging.cell(value <= most, || format!("{value:.2} with {}% lost in {}", row.x, row.series));
+    }
+    judging.done()
+}
+
+fn requests_are_answered_in_time(rows: &[Row]) -> Claim {
+    let mut judging = Judging::new(rows, "streams: requests are answered within the goal in every cell");
+    for (row, value) in judging.all(requests::FIGURE.id, SECONDS, |_| true) {
+        let Some(goal) = row.goal else { continue };
+        let series = &row.series;
+        judging.cell(value <= goal, || format!("{value:.2} s ({goal:.2}) with {}% lost in {series}", row.x));
     }
     judging.done()
 }

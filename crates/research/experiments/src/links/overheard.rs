@@ -103,11 +103,8 @@ fn scenario(setting: &Setting<'_>, loss_percent: u32, help: Help) -> Scenario {
         contents: vec![content.clone()],
         servers: vec![GATEWAY.to_owned()],
         daemons: daemons(help),
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
-        events: Vec::new(),
         bound_seconds: BOUND_SECONDS,
+        ..Scenario::default()
     }
 }
 

@@ -84,11 +84,8 @@ fn scenario(setting: &Setting<'_>, link: &Preset, way: Way) -> Scenario {
         contents: contents.to_vec(),
         servers: vec![GATEWAY.to_owned()],
         daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
-        events: Vec::new(),
         bound_seconds: BOUND_SECONDS,
+        ..Scenario::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::Result;
-use lab::{Outcome, Scenario};
+use lab::Scenario;
 
 use super::downloads::{self, SECONDS};
 use super::place::{Place, RATE_MEGABITS};
@@ -109,7 +109,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let seconds: Vec<f64> = outcomes.iter().map(downloads::seconds).collect();
             rows.push(row(SECONDS, "s", Estimate::median(&seconds), seconds.len()));
             if told != Told::Nothing {
-                let times = downloads::pairs(outcomes, untold, Outcome::first_seconds);
+                let times = downloads::pairs(outcomes, untold, downloads::whole_seconds);
                 let by_untold = row(BY_UNTOLD, "ratio", Estimate::paired_median(&times), times.len());
                 rows.push(by_untold.goal(BY_UNTOLD_AT_MOST));
             }

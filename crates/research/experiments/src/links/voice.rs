@@ -183,15 +183,10 @@ fn scenario(setting: &Setting<'_>, losses: Losses, way: Way) -> Scenario {
         seeds: (1..=u64::from(seeds(&setting.plan))).collect(),
         topology: Pair::topology(&link, &link),
         parameters: way.parameters(),
-        contents: Vec::new(),
-        servers: Vec::new(),
         daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
-        downloads: Vec::new(),
-        clients: Vec::new(),
-        fresh_seconds: None,
         streams: vec![stream],
-        events: Vec::new(),
         bound_seconds: 600.0,
+        ..Scenario::default()
     }
 }
 
@@ -305,6 +300,7 @@ mod tests {
         let delays_milliseconds = first.into_iter().chain(delays).collect();
         let stream = StreamOutcome { delays_milliseconds, ..StreamOutcome::default() };
         let outcome = Outcome {
+            exchanges: Vec::new(),
             scenario: String::new(),
             seed: 1,
             links: Vec::new(),

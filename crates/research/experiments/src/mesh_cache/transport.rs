@@ -264,11 +264,8 @@ fn scenario(setting: &Setting<'_>, cell: Cell, transport: Transport) -> Scenario
         servers: vec![place_name(0)],
         daemons,
         downloads: vec![download],
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
-        events: Vec::new(),
         bound_seconds: 600.0,
+        ..Scenario::default()
     }
 }
 

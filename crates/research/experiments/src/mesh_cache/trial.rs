@@ -106,12 +106,10 @@ impl Trial {
             ),
             servers: vec![SERVER.to_owned()],
             daemons,
-            downloads: Vec::new(),
             clients: self.clients(&network, log.as_ref(), server.into()),
             fresh_seconds: Some(FRESH_SECONDS),
-            streams: Vec::new(),
-            events: Vec::new(),
             bound_seconds: QUIET_SECONDS + self.seconds,
+            ..Scenario::default()
         }
     }
 

@@ -105,11 +105,8 @@ fn scenario(
             download(Pair::server(carrier), START_SECONDS),
             download(Pair::server(&Carrier::Bare), START_SECONDS + later_seconds),
         ],
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
-        events: Vec::new(),
         bound_seconds: START_SECONDS + SECONDS,
+        ..Scenario::default()
     }
 }
 

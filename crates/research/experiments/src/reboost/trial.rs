@@ -96,11 +96,8 @@ impl Trial {
             daemons: self.system.daemons(setting.testbed.pair()),
             downloads: vec![download(&content, from)],
             contents: vec![content],
-            clients: Vec::new(),
-            fresh_seconds: None,
-            streams: Vec::new(),
-            events: Vec::new(),
             bound_seconds: BOUND_SECONDS,
+            ..Scenario::default()
         })
     }
 }

@@ -162,11 +162,10 @@ pub(super) fn scenario(setting: &Setting<'_>, traffic: Traffic, codes: bool) -> 
         servers: STATIONS.map(str::to_owned).into(),
         daemons: daemons(codes),
         downloads,
-        clients: Vec::new(),
-        fresh_seconds: None,
         streams,
         events: vec![Event { at_seconds: SHAPED_SECONDS, action: shape() }],
         bound_seconds: BOUND_SECONDS,
+        ..Scenario::default()
     }
 }
 

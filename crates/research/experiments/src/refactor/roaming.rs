@@ -117,9 +117,6 @@ impl Trial {
                 start: Start::AtSeconds(START_SECONDS),
                 stall_seconds: STALL_SECONDS,
             }],
-            clients: Vec::new(),
-            fresh_seconds: None,
-            streams: Vec::new(),
             events: if self.moves {
                 vec![ends(Direction::Forward), ends(Direction::Backward)]
             } else {
@@ -127,6 +124,7 @@ impl Trial {
             },
             bound_seconds: BOUND_SECONDS,
             topology,
+            ..Scenario::default()
         }
     }
 }

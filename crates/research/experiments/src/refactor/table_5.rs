@@ -154,11 +154,8 @@ impl Trial {
             contents: contents.into(),
             servers: vec![GATEWAY.to_owned()],
             daemons: self.daemons(),
-            clients: Vec::new(),
-            fresh_seconds: None,
-            streams: Vec::new(),
-            events: Vec::new(),
             bound_seconds: BOUND_SECONDS,
+            ..Scenario::default()
         })
     }
 

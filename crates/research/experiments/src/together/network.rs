@@ -77,11 +77,9 @@ impl Trial {
             servers: vec![SERVER.to_owned()],
             daemons: self.daemons(),
             downloads,
-            clients: Vec::new(),
             fresh_seconds: Some(3600),
-            streams: Vec::new(),
-            events: Vec::new(),
             bound_seconds: BOUND_SECONDS,
+            ..Scenario::default()
         }
     }
 

@@ -170,11 +170,9 @@ impl Grid {
             servers: vec![SERVER.to_owned()],
             daemons: (0..PAIRS).flat_map(|pair| self.daemons(setting, pair)).collect(),
             downloads: (0..PAIRS).map(download).collect(),
-            clients: Vec::new(),
-            fresh_seconds: None,
-            streams: Vec::new(),
             events: (0..PAIRS).map(route).collect(),
             bound_seconds: ROUTE_SECONDS + START_SECONDS + f64::from(self.seconds),
+            ..Scenario::default()
         }
     }
 

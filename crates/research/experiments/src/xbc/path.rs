@@ -185,14 +185,12 @@ impl Trial {
                 start: Start::AtSeconds(START_SECONDS),
                 stall_seconds: 600,
             }],
-            clients: Vec::new(),
-            fresh_seconds: None,
-            streams: Vec::new(),
             events: vec![Event {
                 at_seconds: ROUTE_SECONDS,
                 action: Action::Run { place: STATION.to_owned(), command: route(Pair::far_server()) },
             }],
             bound_seconds: START_SECONDS + seconds,
+            ..Scenario::default()
         }
     }
 }

@@ -62,6 +62,12 @@ pub enum Mistake {
     ManyDatagrams(u64),
     #[error("a stream's payload of {0} octets is not within 20 to 65507")]
     Payload(usize),
+    #[error("an exchange of {0} answers is not within 1 to 256")]
+    Answers(u32),
+    #[error("an exchange has answers of 0 octets")]
+    EmptyAnswer,
+    #[error("connections at once need `asks`: their server cannot know which answer is whose")]
+    Unasked,
     #[error("there is no link over the air called `{0}`")]
     NoAir(String),
     #[error("an event runs an empty command")]

@@ -87,11 +87,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             servers: vec![experiments::pair::GATEWAY.to_owned()],
             daemons: pair.daemons(&carrier),
             downloads: downloads(&carrier, devices, contents.iter().map(|content| &content.name)),
-            clients: Vec::new(),
-            fresh_seconds: None,
-            streams: Vec::new(),
-            events: Vec::new(),
             bound_seconds: 3600.0,
+            ..Scenario::default()
         };
         let outcome = match &driver {
             None => watched(&scenario, &programs, &screen)?,

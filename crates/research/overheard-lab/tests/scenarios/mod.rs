@@ -29,15 +29,8 @@ pub fn quiet(name: &str, probability: f64, seeds: &[u64]) -> Scenario {
         seeds: seeds.to_vec(),
         topology: Topology::one_link(lossy(probability), lossy(probability)),
         parameters: Default::default(),
-        contents: Vec::new(),
-        servers: Vec::new(),
-        daemons: Vec::new(),
-        downloads: Vec::new(),
-        clients: Vec::new(),
-        fresh_seconds: None,
-        streams: Vec::new(),
-        events: Vec::new(),
         bound_seconds: 600.0,
+        ..Scenario::default()
     }
 }
 

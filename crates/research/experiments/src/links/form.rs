@@ -1,0 +1,74 @@
+//! The ways by which TCP's bytes cross the hop.
+
+use std::fmt;
+
+use lab::Scenario;
+
+use super::place::RATE_MEGABITS;
+
+/// How the bytes cross.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As packets.
+    Packets,
+    /// As streams.
+    Streams,
+    /// As streams, with the link's rate told.
+    StreamsTold,
+    /// As streams whose clients are answered before the servers do.
+    StreamsEarly,
+    /// The same with the link's rate told.
+    StreamsEarlyTold,
+}
+
+impl Form {
+    pub const ALL: [Self; 5] =
+        [Self::Packets, Self::Streams, Self::StreamsTold, Self::StreamsEarly, Self::StreamsEarlyTold];
+
+    /// Sets the nodes of a scenario up.
+    pub fn configure(self, scenario: &mut Scenario) {
+        let streams = match self {
+            Self::Packets => "",
+            Self::Streams | Self::StreamsTold => "streams = true\n",
+            Self::StreamsEarly | Self::StreamsEarlyTold => "[streams]\nanswer_early = true\n",
+        };
+        let rate = match self {
+            Self::StreamsTold | Self::StreamsEarlyTold => {
+                &format!("[link]\nrate = \"{RATE_MEGABITS} Mbit/s\"\n")
+            }
+            Self::Packets | Self::Streams | Self::StreamsEarly => "",
+        };
+        for daemon in &mut scenario.daemons {
+            daemon.config.insert_str(0, &format!("{streams}{rate}"));
+        }
+    }
+
+    /// The recorded program to compare with where an answer before the server's makes a difference.
+    pub fn rival_for_requests(self) -> Option<&'static str> {
+        match self {
+            Self::StreamsEarlyTold => Some("Hysteria, rate told, fastOpen"),
+            other => other.rival(),
+        }
+    }
+
+    /// The recorded program to compare with.
+    pub fn rival(self) -> Option<&'static str> {
+        match self {
+            Self::Packets => None,
+            Self::Streams | Self::StreamsEarly => Some("Hysteria, bbr"),
+            Self::StreamsTold | Self::StreamsEarlyTold => Some("Hysteria, rate told"),
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Packets => "packets",
+            Self::Streams => "streams",
+            Self::StreamsTold => "streams, rate told",
+            Self::StreamsEarly => "streams, answered early",
+            Self::StreamsEarlyTold => "streams, answered early, rate told",
+        })
+    }
+}
