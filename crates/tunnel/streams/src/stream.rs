@@ -55,6 +55,8 @@ pub struct Stream {
     pub forgotten_at: Option<Duration>,
     /// The host was told that no bytes follow.
     is_finished: bool,
+    /// The far end spoke last, or nobody yet: it waits for what leaves now.
+    pub is_awaited: bool,
 }
 
 impl Stream {
@@ -72,6 +74,7 @@ impl Stream {
             timer: None,
             forgotten_at: None,
             is_finished: false,
+            is_awaited: true,
         }
     }
 

@@ -66,6 +66,8 @@ pub struct Streams {
     /// Bytes kept until the far end has them, of all streams.
     kept: usize,
     pub(crate) counters: Counters,
+    /// Whether the far end waits for something that left.
+    pub(crate) is_awaited: bool,
 }
 
 /// Hands on a packet for a host.
@@ -90,6 +92,7 @@ impl Streams {
             granted: 0,
             kept: 0,
             counters: Counters::default(),
+            is_awaited: false,
         }
     }
 
@@ -262,6 +265,7 @@ impl Streams {
 
     fn take_data(&mut self, data: &Data<'_>) -> Option<Name> {
         self.named(data.name, |stream| {
+            stream.is_awaited = true;
             stream.incoming.push(widen_offset(data.offset, stream.incoming.first()), data.bytes)
         })
     }

@@ -45,6 +45,11 @@ impl Streams {
         })
     }
 
+    /// Whether the far end waits for something that left since this was asked before.
+    pub fn take_awaited(&mut self) -> bool {
+        std::mem::take(&mut self.is_awaited)
+    }
+
     /// Appends frames to a datagram with this sequence, up to `limit`. `with_data`: bytes of streams may
     /// leave.
     pub fn write(&mut self, sequence: u64, with_data: bool, limit: usize, out: &mut Vec<u8>) {
@@ -68,6 +73,7 @@ impl Streams {
     fn write_control(&mut self, sequence: u64, name: Name, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         stream.tells = false;
+        self.is_awaited |= stream.is_awaited;
         let mut body = Vec::new();
         let mut write = |frame_type, part, body: &mut Vec<u8>| {
             frame::emit(frame_type, body, out);
@@ -94,6 +100,7 @@ impl Streams {
     fn write_data(&mut self, sequence: u64, name: Name, limit: usize, out: &mut Vec<u8>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         stream.sends = false;
+        self.is_awaited |= stream.is_awaited;
         if matches!(stream.phase, Phase::Early) {
             // these bytes mean nothing where the stream is not known yet
             if out.len() + CONTROL_BYTES + AROUND_DATA + LEAST_DATA_BYTES > limit {
@@ -133,5 +140,6 @@ impl Streams {
             outgoing.note_end_sent();
             self.under_way.push(sequence, name, Part::End);
         }
+        stream.is_awaited &= stream.has_to_send();
     }
 }

@@ -30,7 +30,8 @@ impl Fec {
     }
 }
 
-/// The frames of a unit that repairs restore: all but the lane, if one of them is a packet or a part of one.
+/// The frames of a unit that repairs restore: all but the lane, if one of them is a packet, a part of one, or of
+/// a stream.
 #[must_use]
 pub fn source(frames: &[u8]) -> Option<&[u8]> {
     let mut rest = Frames::new(frames);
@@ -40,7 +41,9 @@ pub fn source(frames: &[u8]) -> Option<&[u8]> {
         if frame_type == FrameType::Lane {
             let behind = body.as_ptr() as usize + body.len() - frames.as_ptr() as usize;
             source = &frames[behind..];
-        } else if frame_type == FrameType::Tail || matches!(frame_type.class(), Class::Packet | Class::Head) {
+        } else if frame_type == FrameType::Tail
+            || matches!(frame_type.class(), Class::Packet | Class::Head | Class::Stream)
+        {
             return Some(source);
         }
     }

@@ -1,6 +1,6 @@
 //! The sending side: sources that left, and when a repair is due.
 
-use super::redundancy::{MOST_LOSS_AGAIN, covers_end, for_burst, for_lost, share, share_again};
+use super::redundancy::{MOST_LOSS_AGAIN, covers_end, for_awaited, for_burst, for_lost, share, share_again};
 use crate::path::ecn::NOT_ECT;
 use crate::path::encapsulation::DSCP;
 use recovery::sliding::Encoder;
@@ -64,6 +64,8 @@ pub struct Outgoing {
     again: (Vec<u64>, usize),
     /// Repairs of such sources that may leave.
     again_spare: f64,
+    /// The first source that somebody waits for, and repairs of it and all newer ones that are due.
+    awaited: (u64, usize),
 }
 
 impl Default for Outgoing {
@@ -82,6 +84,7 @@ impl Default for Outgoing {
             class: NOT_ECT,
             again: (Vec::new(), 0),
             again_spare: MOST_AGAIN,
+            awaited: (0, 0),
         }
     }
 }
@@ -138,6 +141,31 @@ impl Outgoing {
             self.spare = (self.spare + SPARE).min(MOST_SPARE);
             self.again_spare = (self.again_spare + share_again(self.loss)).min(MOST_AGAIN);
         }
+    }
+
+    /// A unit left under this number that has no repairs.
+    pub fn note_unrepaired(&mut self, number: u64) {
+        self.encoder.skip(number);
+    }
+
+    /// Somebody waits for the sources from this number on, and nothing follows them: they have repairs now,
+    /// of `most` bytes at most. How many bytes that is.
+    pub fn repair_awaited(&mut self, from: u64, most: usize) -> usize {
+        let sources = self.encoder.len_from(from).min(MAX_SOURCES);
+        let bytes = self.encoder.longest(sources);
+        if sources == 0 || !covers_end(self.loss) {
+            return 0;
+        }
+        let mut repairs = for_awaited(self.loss, sources).min(most / bytes);
+        if !self.is_known {
+            repairs = repairs.min(self.spare as usize);
+            self.spare -= repairs as f64;
+        }
+        if repairs > 0 {
+            (self.unrepaired, self.owed) = (0, 0.0);
+        }
+        self.awaited = (from, repairs);
+        repairs * bytes
     }
 
     /// The receiver needs nothing before this sequence.
@@ -199,7 +227,8 @@ impl Outgoing {
     /// When a repair is due.
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
-        let is_due = self.is_again_due() || self.owed >= 1.0 && !self.encoder.is_empty();
+        let has_due = self.awaited.1 > 0 || self.owed >= 1.0;
+        let is_due = self.is_again_due() || has_due && !self.encoder.is_empty();
         if is_due { Some(Duration::ZERO) } else { self.end_at() }
     }
 
@@ -230,6 +259,11 @@ impl Outgoing {
         if self.is_again_due() {
             return self.write_again(key, room, out);
         }
+        if self.awaited.1 > 0 {
+            self.awaited.1 -= 1;
+            let sources = self.encoder.len_from(self.awaited.0).min(MAX_SOURCES);
+            return self.write_newest(key, sources, room, out);
+        }
         self.burst.1 += 1;
         if self.owed >= 1.0 {
             self.owed -= 1.0;
@@ -241,7 +275,12 @@ impl Outgoing {
             (self.unrepaired, self.owed) = (0, 0.0);
         }
         let young = self.encoder.left_since(now.saturating_sub(MAX_AGE));
-        let mut most = young.clamp(LEAST_SOURCES, MAX_SOURCES).min(self.encoder.len());
+        let most = young.clamp(LEAST_SOURCES, MAX_SOURCES).min(self.encoder.len());
+        self.write_newest(key, most, room, out)
+    }
+
+    /// Writes a repair of the newest sources, `most` at the most. Whether there was room for one.
+    fn write_newest(&self, key: u64, mut most: usize, room: usize, out: &mut Vec<u8>) -> bool {
         let named = self.most_within(most, room, |most| Repair::front_bytes(self.encoder.numbers(most)));
         let whole = self.most_within(most.min(self.encoder.complete()), room, |_| 1);
         most = named.max(whole);
@@ -288,6 +327,7 @@ impl Outgoing {
     pub fn clear(&mut self) {
         self.encoder.clear();
         (self.owed, self.unrepaired, self.burst, self.burst_bytes) = (0.0, 0, (0, 0), 0);
+        self.awaited.1 = 0;
         self.again.0.clear();
     }
 }

@@ -47,6 +47,31 @@ pub fn for_burst(loss: f64, sources: usize) -> f64 {
     expected / (1.0 - loss).max(0.1) + deviations * expected.sqrt() + 0.5
 }
 
+/// A burst that somebody waits for is not restored with this probability at most.
+const MOST_UNRESTORED: f64 = 0.002;
+
+/// Repairs for so many sources that somebody waits for: more losses than repairs, of both together, are
+/// improbable.
+#[must_use]
+pub fn for_awaited(loss: f64, sources: usize) -> usize {
+    let mut repairs = 0;
+    while repairs < 2 * sources + 2 && more_lost(loss, sources + repairs, repairs) > MOST_UNRESTORED {
+        repairs += 1;
+    }
+    repairs
+}
+
+/// The probability of more than `most` losses among so many units.
+fn more_lost(loss: f64, units: usize, most: usize) -> f64 {
+    let mut of_count = (1.0 - loss).powi(units as i32);
+    let mut at_most = of_count;
+    for count in 1..=most {
+        of_count *= loss / (1.0 - loss) * (units + 1 - count) as f64 / count as f64;
+        at_most += of_count;
+    }
+    1.0 - at_most
+}
+
 /// The largest loss at which sources are repaired alone: a path that loses more may be a narrow one, on which
 /// no repair of a long source arrives.
 pub const MOST_LOSS_AGAIN: f64 = 0.35;
@@ -57,4 +82,18 @@ pub fn for_lost(loss: f64, sources: usize) -> usize {
     let each = 1.0 / (1.0 - loss).max(0.1);
     let lost = sources as f64 * each * loss;
     (sources as f64 * each + 2.0 * lost.sqrt() + 0.5) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_waits_for_is_nearly_always_restored() {
+        for (loss, sources, repairs) in [(0.0, 8, 0), (0.05, 1, 2), (0.05, 8, 3), (0.1, 8, 5), (0.2, 1, 3)] {
+            assert_eq!(for_awaited(loss, sources), repairs, "{loss} {sources}");
+        }
+        // two of two: a quarter
+        assert!((more_lost(0.5, 2, 1) - 0.25).abs() < 1e-12);
+    }
 }

@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// Repairs of bytes that somebody waits for take this share of the path.
+const REPAIRS_SHARE: f64 = 0.25;
 /// Growth in a round trip until the path is full: doubling (2 / ln 2).
 const STARTUP_GAIN: f64 = 2.885;
 /// ... of which the bytes leave within a part of a round trip.
@@ -37,8 +39,10 @@ const LONGEST: Duration = Duration::from_secs(1);
 const UNKNOWN: Duration = Duration::from_millis(100);
 /// Receipts tell of what came so much later at most.
 const RECEIPTS: Duration = Duration::from_millis(30);
-/// The clock of drivers is so coarse: what is due within is sent at once.
-const BURST: Duration = Duration::from_millis(1);
+/// So many bytes leave at once after a pause (RFC 6928).
+const AT_ONCE: f64 = 10.0 * 1400.0;
+/// ... and what is due within this time: the clock of drivers is coarse.
+const BURST: Duration = Duration::from_millis(2);
 /// More of the air's loss is not made up for.
 const MOST_LOSS: f64 = 0.5;
 /// Silence for so long beyond two round trips is tried by sending a datagram again, then twice as long.
@@ -141,6 +145,14 @@ impl Model {
         }
     }
 
+    /// Bytes a second of repairs beside the bytes: a part of what the path carries, or of what it may be tried
+    /// with.
+    #[must_use]
+    pub fn repair_rate(&self, told: Option<f64>) -> f64 {
+        let first = FIRST_FLIGHT / self.round_trip.as_secs_f64().max(0.001);
+        REPAIRS_SHARE * told.unwrap_or_else(|| self.rate().map_or(first, |rate| rate.max(first)))
+    }
+
     /// Bytes a second that leave.
     fn pace(&self, told: Option<f64>) -> f64 {
         if let Some(told) = told {
@@ -152,6 +164,11 @@ impl Model {
             if self.phase == Phase::Startup { STARTUP_PACE * self.startup_flight() } else { LEAST_FLIGHT };
         let least = least / self.round_trip.as_secs_f64().max(0.001);
         (self.gain() * rate / (1.0 - self.loss)).max(least)
+    }
+
+    /// What is due within this time leaves at once.
+    fn at_once(&self, told: Option<f64>) -> Duration {
+        BURST.max(Duration::from_secs_f64(AT_ONCE / self.pace(told)))
     }
 
     /// Bytes that may be under way.
@@ -178,7 +195,7 @@ impl Model {
     /// Whether a datagram may leave; `told`: the rate that the user told, in bytes a second.
     #[must_use]
     pub fn admits(&self, now: Duration, told: Option<f64>) -> bool {
-        self.probes > 0 || self.next_at <= now + BURST && (self.in_flight as f64) < self.most_in_flight(told)
+        self.probes > 0 || self.next_at <= now + self.at_once(told) && (self.in_flight as f64) < self.most_in_flight(told)
     }
 
     /// When one may leave without a receipt; `None`: when one came.
@@ -187,7 +204,7 @@ impl Model {
         if self.probes > 0 {
             return Some(Duration::ZERO);
         }
-        ((self.in_flight as f64) < self.most_in_flight(told)).then(|| self.next_at.saturating_sub(BURST))
+        ((self.in_flight as f64) < self.most_in_flight(told)).then(|| self.next_at.saturating_sub(self.at_once(told)))
     }
 
     /// A datagram of so many bytes left; whether nothing waits behind it.
@@ -210,7 +227,7 @@ impl Model {
         self.active_at = now;
         let bytes = bytes as u64;
         let takes = Duration::from_secs_f64(bytes as f64 / self.pace(told));
-        self.next_at = self.next_at.max(now.saturating_sub(BURST)) + takes;
+        self.next_at = self.next_at.max(now) + takes;
         self.in_flight += bytes;
         self.sent.push_back(Sent {
             sequence,

@@ -29,6 +29,36 @@ pub(super) struct PeerStreams {
     fates: Vec<(u64, Fate)>,
     /// A datagram of streams left last, so that it is the packets' turn.
     pub(super) left_last: bool,
+    /// The first datagram with repairs of those that left in a row.
+    pub(super) burst_from: Option<u64>,
+    /// Repairs that may leave at once.
+    pub(super) allowance: Allowance,
+}
+
+/// Bytes that may leave beside others, so many a second.
+#[derive(Debug, Default)]
+pub(super) struct Allowance {
+    bytes: f64,
+    refilled_at: Duration,
+}
+
+impl Allowance {
+    /// Adds what a rate in bytes a second brought since the last time, up to that of a second.
+    pub fn refill(&mut self, now: Duration, rate: f64) {
+        let seconds = now.saturating_sub(self.refilled_at).as_secs_f64();
+        self.bytes = (self.bytes + seconds * rate).min(rate);
+        self.refilled_at = now;
+    }
+
+    /// How many there are.
+    pub fn bytes(&self) -> usize {
+        self.bytes as usize
+    }
+
+    /// Takes some of them.
+    pub fn take(&mut self, bytes: usize) {
+        self.bytes -= bytes as f64;
+    }
 }
 
 impl PeerStreams {
@@ -48,6 +78,8 @@ impl PeerStreams {
             repaired: VecDeque::new(),
             fates: Vec::new(),
             left_last: false,
+            burst_from: None,
+            allowance: Allowance::default(),
         })
     }
 
@@ -171,6 +203,7 @@ impl Peer {
             it.streams.reset(now, &mut |packet| ctx.deliver_copy(packet));
             it.model = Model::default();
             it.repaired.clear();
+            it.burst_from = None;
         }
     }
 }

@@ -58,6 +58,11 @@ impl Encoder {
         }
     }
 
+    /// A source that is not kept has this number, above all before.
+    pub fn skip(&mut self, number: u64) {
+        self.complete_from = number + 1;
+    }
+
     /// Whether this source is here.
     #[must_use]
     pub fn has(&self, number: u64) -> bool {
@@ -94,10 +99,16 @@ impl Encoder {
         self.sources.iter().rev().take_while(|source| source.left_at >= then).count()
     }
 
+    /// How many sources have this number or a higher one.
+    #[must_use]
+    pub fn len_from(&self, number: u64) -> usize {
+        self.sources.len() - self.sources.partition_point(|source| source.number < number)
+    }
+
     /// How many of the newest sources have none between them that is gone.
     #[must_use]
     pub fn complete(&self) -> usize {
-        self.sources.len() - self.sources.partition_point(|source| source.number < self.complete_from)
+        self.len_from(self.complete_from)
     }
 
     /// The numbers of the newest `most` sources, newest first.

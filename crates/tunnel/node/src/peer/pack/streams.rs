@@ -52,6 +52,27 @@ impl Peer {
         } else {
             self.finish_datagram(now, sequence, out.len() + TAG_BYTES, 0);
         }
+        self.repair_streams(now, sequence, is_repaired, is_last);
         Some(packed)
+    }
+
+    /// A datagram of streams left. At the end of a burst that the far end waits for, repairs are due.
+    fn repair_streams(&mut self, now: Duration, sequence: u64, is_repaired: bool, is_last: bool) {
+        let told = self.told_rate();
+        let outgoing = self.link.as_mut().and_then(|link| link.fec.outgoing.as_mut());
+        let Some((outgoing, it)) = outgoing.zip(self.streams.as_mut()) else { return };
+        if !is_repaired {
+            outgoing.note_unrepaired(sequence);
+            it.burst_from = None;
+            return;
+        }
+        let from = *it.burst_from.get_or_insert(sequence);
+        if is_last {
+            it.burst_from = None;
+            if it.streams.take_awaited() {
+                it.allowance.refill(now, it.model.repair_rate(told));
+                it.allowance.take(outgoing.repair_awaited(from, it.allowance.bytes()));
+            }
+        }
     }
 }
