@@ -15,8 +15,10 @@ use wire::stream::{Abort, Cause, Credit, Data, End, MOST_NUMBER, Name, Open, wid
 const LEAST_WINDOW: u64 = 16 << 10;
 /// The most.
 const MOST_WINDOW: u64 = 4 << 20;
-/// A stream takes this share of the room that is left.
+/// A stream takes this share of the room that is left ...
 const SHARE: u64 = 4;
+/// ... and one that may be refused this share, for a server that speaks first.
+const ASKED_SHARE: u64 = 16;
 /// A stream has this much room before its credit: it is sent to a connection that does not stand yet.
 const EARLY_WINDOW: u64 = LEAST_WINDOW;
 /// Room is told when it grew by this share of the window.
@@ -182,9 +184,9 @@ impl Streams {
                 self.take_open(now, name, &open, may_open);
                 Some(name)
             }),
-            FrameType::StreamData => Data::parse(body).map(|data| self.take_data(&data)),
+            FrameType::StreamData => Data::parse(body).map(|data| self.take_data(now, &data)),
             FrameType::StreamEnd => End::parse(body).map(|end| {
-                self.named(end.name, |stream| {
+                self.named(now, end.name, |stream| {
                     stream.incoming.set_end(widen_offset(end.offset, stream.incoming.first()))
                 })
             }),
@@ -204,12 +206,12 @@ impl Streams {
     }
 
     /// Lets a stream that is open take something. One that cannot is given up.
-    fn named(&mut self, name: Name, take: impl FnOnce(&mut Stream) -> bool) -> Option<Name> {
+    fn named(&mut self, now: Duration, name: Name, take: impl FnOnce(&mut Stream) -> bool) -> Option<Name> {
         let name = name.of_other_end();
-        let takes = |stream: &&mut Stream| !matches!(stream.phase, Phase::Asked(_) | Phase::Over);
+        let takes = |stream: &&mut Stream| !matches!(stream.phase, Phase::Over);
         let stream = self.streams.get_mut(&name).filter(takes)?;
         if !take(stream) {
-            self.abort(name);
+            self.abort(now, name);
         }
         Some(name)
     }
@@ -263,8 +265,8 @@ impl Streams {
         }
     }
 
-    fn take_data(&mut self, data: &Data<'_>) -> Option<Name> {
-        self.named(data.name, |stream| {
+    fn take_data(&mut self, now: Duration, data: &Data<'_>) -> Option<Name> {
+        self.named(now, data.name, |stream| {
             stream.is_awaited = true;
             stream.incoming.push(widen_offset(data.offset, stream.incoming.first()), data.bytes)
         })
@@ -275,14 +277,13 @@ impl Streams {
         let settings = self.connection_settings(name);
         let stream = self.streams.get_mut(&name)?;
         if let Phase::Asked(syn) = &stream.phase {
-            match Connection::accept(now, syn, settings) {
-                Some(connection) => {
-                    stream.connection = Some(connection);
-                    stream.phase = Phase::Open;
-                    stream.wants.open = false;
-                }
-                None => stream.give_up(now, Some(Cause::Reset)),
-            }
+            let Some(connection) = Connection::accept(now, syn, settings) else {
+                self.give_up(now, name, Some(Cause::Reset));
+                return Some(name);
+            };
+            stream.connection = Some(connection);
+            stream.phase = Phase::Open;
+            stream.wants.open = false;
         }
         match stream.phase {
             Phase::Early => {
@@ -321,7 +322,7 @@ impl Streams {
             _ => {}
         }
         self.counters.aborted += u64::from(passed.is_none());
-        self.end(now, name);
+        self.give_up(now, name, None);
         if let Some(flow) = passed {
             self.by_flow.remove(&flow);
             self.pass(flow);
@@ -330,21 +331,23 @@ impl Streams {
     }
 
     /// Gives a stream up, whose far end misbehaves.
-    fn abort(&mut self, name: Name) {
-        if let Some(stream) = self.streams.get_mut(&name)
-            && let Some(connection) = &mut stream.connection
-        {
-            connection.abort();
-            stream.wants.abort = Some(Cause::Reset);
+    fn abort(&mut self, now: Duration, name: Name) {
+        let Some(stream) = self.streams.get_mut(&name) else { return };
+        match &mut stream.connection {
+            Some(connection) => {
+                connection.abort();
+                stream.wants.abort = Some(Cause::Reset);
+            }
+            None => self.give_up(now, name, Some(Cause::Reset)),
         }
     }
 
-    fn end(&mut self, now: Duration, name: Name) {
+    fn give_up(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         self.connecting -= usize::from(matches!(stream.phase, Phase::Connecting));
         self.granted -= stream.incoming.granted_bytes();
         self.kept -= stream.outgoing.kept_bytes();
-        stream.give_up(now, None);
+        stream.give_up(now, cause);
     }
 
     /// Does for a stream what there is to do.
@@ -364,8 +367,9 @@ impl Streams {
         };
         self.counters.received_bytes += stream.incoming.first().saturating_sub(handed_on);
         self.connecting -= usize::from(was_connecting && !matches!(stream.phase, Phase::Connecting));
-        if matches!(stream.phase, Phase::Open | Phase::Early) {
-            let left = (half as u64).saturating_sub(self.granted) / SHARE;
+        if !matches!(stream.phase, Phase::Connecting | Phase::Over) {
+            let share = if stream.is_unanswered() { ASKED_SHARE } else { SHARE };
+            let left = (half as u64).saturating_sub(self.granted) / share;
             let window = left.clamp(LEAST_WINDOW, MOST_WINDOW);
             let Stream { incoming, wants, .. } = stream;
             let limit = incoming.first() + window;
@@ -428,7 +432,7 @@ impl Streams {
             let Some(stream) = self.streams.get_mut(&name) else { continue };
             stream.timer = None;
             if stream.forgotten_at.is_some_and(|at| at <= now) {
-                self.end(now, name);
+                self.give_up(now, name, None);
                 self.forget(name);
             } else {
                 self.step(now, name, emit);

@@ -1,13 +1,13 @@
 //! The frames of a datagram with parts of streams.
 
-use crate::stream::{Phase, Stream};
+use crate::stream::{Phase, Stream, Wants};
 use crate::streams::{Streams, ends};
 use crate::under_way::Part;
 use wire::frame::{self, FrameType, MAX_LENGTH_BYTES};
 use wire::stream::{Abort, Credit, Data, End, MOST_DATA_FRONT_BYTES, Name, Open};
 
-/// The most bytes of a frame without a stream's bytes.
-const CONTROL_BYTES: usize = 1 + MAX_LENGTH_BYTES + Open::MOST_BYTES;
+/// The most bytes that begin a stream and tell its room.
+const CONTROL_BYTES: usize = 2 * (1 + MAX_LENGTH_BYTES) + Open::MOST_BYTES + MOST_DATA_FRONT_BYTES;
 /// The bytes around a stream's bytes in a frame, at most.
 const AROUND_DATA: usize = 1 + MAX_LENGTH_BYTES + MOST_DATA_FRONT_BYTES;
 /// Fewer bytes of a stream are no frame of their own, unless no more are left.
@@ -85,11 +85,14 @@ impl Streams {
             write(FrameType::StreamAbort, Part::Abort, &mut body);
             return;
         }
-        if std::mem::take(&mut stream.wants.open) && stream.is_unanswered() {
+        let Wants { open: opens, credit: credits, .. } = std::mem::take(&mut stream.wants);
+        let is_unanswered = stream.is_unanswered();
+        // credit means nothing where the stream is not known yet
+        if (opens || credits) && is_unanswered {
             open(name, stream).emit(&mut body);
             write(FrameType::StreamOpen, Part::Open, &mut body);
         }
-        if std::mem::take(&mut stream.wants.credit) {
+        if credits || opens && is_unanswered {
             let limit = stream.incoming.limit();
             Credit::emit(name, limit, &mut body);
             write(FrameType::StreamCredit, Part::Credit(limit), &mut body);

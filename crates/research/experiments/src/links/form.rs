@@ -15,28 +15,23 @@ pub(super) enum Form {
     Streams,
     /// As streams, with the link's rate told.
     StreamsTold,
-    /// As streams whose clients are answered before the servers do.
-    StreamsEarly,
-    /// The same with the link's rate told.
+    /// As streams, with the link's rate told, whose clients are answered before the servers do.
     StreamsEarlyTold,
 }
 
 impl Form {
-    pub const ALL: [Self; 5] =
-        [Self::Packets, Self::Streams, Self::StreamsTold, Self::StreamsEarly, Self::StreamsEarlyTold];
-
     /// Sets the nodes of a scenario up.
     pub fn configure(self, scenario: &mut Scenario) {
         let streams = match self {
             Self::Packets => "",
             Self::Streams | Self::StreamsTold => "streams = true\n",
-            Self::StreamsEarly | Self::StreamsEarlyTold => "[streams]\nanswer_early = true\n",
+            Self::StreamsEarlyTold => "[streams]\nanswer_early = true\n",
         };
         let rate = match self {
             Self::StreamsTold | Self::StreamsEarlyTold => {
                 &format!("[link]\nrate = \"{RATE_MEGABITS} Mbit/s\"\n")
             }
-            Self::Packets | Self::Streams | Self::StreamsEarly => "",
+            Self::Packets | Self::Streams => "",
         };
         for daemon in &mut scenario.daemons {
             daemon.config.insert_str(0, &format!("{streams}{rate}"));
@@ -55,7 +50,7 @@ impl Form {
     pub fn rival(self) -> Option<&'static str> {
         match self {
             Self::Packets => None,
-            Self::Streams | Self::StreamsEarly => Some("Hysteria, bbr"),
+            Self::Streams => Some("Hysteria, bbr"),
             Self::StreamsTold | Self::StreamsEarlyTold => Some("Hysteria, rate told"),
         }
     }
@@ -67,7 +62,6 @@ impl fmt::Display for Form {
             Self::Packets => "packets",
             Self::Streams => "streams",
             Self::StreamsTold => "streams, rate told",
-            Self::StreamsEarly => "streams, answered early",
             Self::StreamsEarlyTold => "streams, answered early, rate told",
         })
     }

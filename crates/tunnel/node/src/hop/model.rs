@@ -69,8 +69,8 @@ struct Sent {
     delivered_at: Duration,
     /// When the newest datagram of those that had arrived had left.
     first_sent_at: Duration,
-    /// Nothing waited behind it: the path could have carried more.
-    is_last: bool,
+    /// It left after a pause, or nothing waited behind it: the path could have carried more.
+    is_limited: bool,
     is_settled: bool,
 }
 
@@ -83,6 +83,8 @@ pub struct Model {
     delivered: u64,
     delivered_at: Duration,
     first_sent_at: Duration,
+    /// What leaves before more than this was delivered says nothing of what the path could carry.
+    limited_until: u64,
     /// The most bytes a second of the latest rounds, falling, with the round of each.
     rates: VecDeque<(u64, f64)>,
     round: u64,
@@ -113,6 +115,7 @@ impl Default for Model {
             delivered: 0,
             delivered_at: Duration::ZERO,
             first_sent_at: Duration::ZERO,
+            limited_until: 0,
             rates: VecDeque::new(),
             round: 0,
             round_ends_at: 0,
@@ -195,7 +198,8 @@ impl Model {
     /// Whether a datagram may leave; `told`: the rate that the user told, in bytes a second.
     #[must_use]
     pub fn admits(&self, now: Duration, told: Option<f64>) -> bool {
-        self.probes > 0 || self.next_at <= now + self.at_once(told) && (self.in_flight as f64) < self.most_in_flight(told)
+        self.probes > 0
+            || self.next_at <= now + self.at_once(told) && (self.in_flight as f64) < self.most_in_flight(told)
     }
 
     /// When one may leave without a receipt; `None`: when one came.
@@ -204,7 +208,8 @@ impl Model {
         if self.probes > 0 {
             return Some(Duration::ZERO);
         }
-        ((self.in_flight as f64) < self.most_in_flight(told)).then(|| self.next_at.saturating_sub(self.at_once(told)))
+        ((self.in_flight as f64) < self.most_in_flight(told))
+            .then(|| self.next_at.saturating_sub(self.at_once(told)))
     }
 
     /// A datagram of so many bytes left; whether nothing waits behind it.
@@ -222,6 +227,7 @@ impl Model {
                 *self = Model { round_trip, is_measured, loss, ..Model::default() };
             }
             (self.delivered_at, self.first_sent_at, self.silences) = (now, now, 0);
+            self.limited_until = self.delivered;
         }
         self.probes = self.probes.saturating_sub(1);
         self.active_at = now;
@@ -229,6 +235,9 @@ impl Model {
         let takes = Duration::from_secs_f64(bytes as f64 / self.pace(told));
         self.next_at = self.next_at.max(now) + takes;
         self.in_flight += bytes;
+        if is_last {
+            self.limited_until = self.delivered + self.in_flight;
+        }
         self.sent.push_back(Sent {
             sequence,
             at: now,
@@ -236,7 +245,7 @@ impl Model {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
-            is_last,
+            is_limited: self.delivered <= self.limited_until,
             is_settled: false,
         });
     }
@@ -286,7 +295,7 @@ impl Model {
         // receipts in a hurry measure the driver and not the path
         if interval >= round_trip.min(UNKNOWN) / 2 && !interval.is_zero() {
             let rate = (self.delivered - newest.delivered) as f64 / interval.as_secs_f64();
-            if !newest.is_last || self.rate().is_none_or(|known| rate >= known) {
+            if !newest.is_limited || self.rate().is_none_or(|known| rate >= known) {
                 self.note_rate(rate);
             }
         }
@@ -297,7 +306,7 @@ impl Model {
         {
             self.phase = Phase::Drain;
         }
-        self.advance(now, is_new_round, newest.is_last);
+        self.advance(now, is_new_round, newest.is_limited);
     }
 
     fn note_rate(&mut self, rate: f64) {
@@ -310,10 +319,10 @@ impl Model {
         }
     }
 
-    fn advance(&mut self, now: Duration, is_new_round: bool, is_last: bool) {
+    fn advance(&mut self, now: Duration, is_new_round: bool, is_limited: bool) {
         let Some(rate) = self.rate() else { return };
         match self.phase {
-            Phase::Startup if is_new_round && !is_last => {
+            Phase::Startup if is_new_round && !is_limited => {
                 if rate >= self.full_rate * FULL_GROWTH {
                     (self.full_rate, self.full_rounds) = (rate, 0);
                 } else {

@@ -21,6 +21,8 @@ fn settings(seed: u64) -> Settings {
 enum Server {
     /// It answers a byte with this many, and ends.
     Answers(usize),
+    /// It sends this many bytes unasked, and ends.
+    Speaks(usize),
     /// It refuses.
     Refuses,
     /// It ends when the client does.
@@ -93,8 +95,9 @@ impl Hosts {
         self.client.poll(now, &mut |packet: &[u8]| sent[STATION].push(packet.to_vec()));
         if let Some(server) = &mut self.server {
             let asked = server.readable() > 0 || self.written > 0;
-            if let Server::Answers(bytes) = self.answers
-                && asked
+            let speaks = matches!(self.answers, Server::Speaks(_));
+            if let Server::Answers(bytes) | Server::Speaks(bytes) = self.answers
+                && (asked || speaks)
             {
                 server.read(|bytes| bytes.len());
                 self.written += server.write(&self.content[self.written..bytes]);
@@ -184,6 +187,20 @@ fn an_early_answer_saves_a_round_trip_and_a_refusal_becomes_a_reset() {
     }
     let mut hosts = Hosts::with(8, road, Server::Refuses, true);
     hosts.until(5 * SECOND, |it| it.client.state() == State::Reset);
+}
+
+#[test]
+fn a_server_that_speaks_first_is_heard_after_one_round_trip() {
+    let road = Road { delay: 300 * MS, ..Road::default() };
+    let mut hosts = Hosts::new(4, road, Server::Speaks(2000));
+    let took = hosts.until(5 * SECOND, |it| it.received.len() == 2000);
+    assert!(took < 640 * MS, "{took:?}");
+    for seed in 0..40 {
+        let road = Road { loss: 0.2, reorder: 0.3, delay: 10 * MS, ..Road::default() };
+        let mut hosts = Hosts::new(seed, road, Server::Speaks(100_000));
+        hosts.until(20 * SECOND, |it| it.received.len() == 100_000 && it.client.has_ended());
+        assert!(hosts.received == hosts.content[..100_000], "{seed}");
+    }
 }
 
 #[test]
