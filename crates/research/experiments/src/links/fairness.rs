@@ -6,6 +6,7 @@ use air::{Bitrate, LinkConfig, PolicerConfig, QueueDiscipline};
 use anyhow::Result;
 use lab::{Download, Outcome, Scenario, Start};
 
+use super::form::Form;
 use super::place::{ETHERNET_BYTES, Place};
 use super::way::Way;
 use crate::cell::File;
@@ -18,10 +19,10 @@ use crate::row::{Row, X};
 /// Fairness.
 pub const FIGURE: Figure = Figure {
     id: "fairness",
-    title: "A bare download beside one through the tunnel",
+    title: "A bare download beside one through the tunnel, as packets and as a stream",
     x: "queue",
     remark: "Two downloads of random bytes share 20 Mbit/s for 30 s. One is bare. The other one is bare or through the default \
-             tunnel, with the same congestion control. The value is the bare one's bytes beside the tunnel by the mean of both \
+             tunnel, with the same congestion control, as packets or as a stream. The value is the bare one's bytes beside the tunnel by the mean of both \
              beside each other. A queue of packets drops from its tail. CoDel has its RFC's target of 5 ms and interval of \
              100 ms, and room for 200 packets. The policer is a token bucket before a queue of 50 packets: 10 Mbit/s, and a \
              burst of 50 full packets. It drops what exceeds it. Losses are independent, in both directions, after the rate. \
@@ -38,8 +39,14 @@ const FILES: usize = 3;
 /// The least share of what a bare download has beside another bare one.
 pub(super) const GOAL: f64 = 0.8;
 
-/// Ways of the other download, of one congestion control each: bare, and through the tunnel.
-const OTHERS: [[Way; 2]; 2] = [[Way::BARE, Way::DEFAULT], [Way::BARE_BBR, Way::DEFAULT_BBR]];
+/// The other download for each congestion control: bare, and through the tunnel.
+const CONTROLS: [[Way; 2]; 2] = [[Way::BARE, Way::DEFAULT], [Way::BARE_BBR, Way::DEFAULT_BBR]];
+const FORMS: [Form; 2] = [Form::Packets, Form::Streams];
+
+/// Series of the bare download's bytes, and of the other one's, by the form of that one.
+const SERIES: [[&str; 2]; 2] = [["bare", "tunnelled"], [BESIDE_STREAMS, "streams"]];
+/// ... of the bare one beside streams.
+pub(super) const BESIDE_STREAMS: &str = "bare beside streams";
 
 /// Room for packets under CoDel, and behind the policer.
 const CODEL_PACKETS: usize = 200;
@@ -137,21 +144,27 @@ fn seeds(plan: &Plan) -> u32 {
     plan.seeds(10, 1, 1)
 }
 
-fn name(shared: Shared, other: Way) -> String {
-    format!("fairness, bare beside {other}, {shared}")
+fn name(shared: Shared, other: Way, form: Form) -> String {
+    match form {
+        Form::Packets => format!("fairness, bare beside {other}, {shared}"),
+        _ => format!("fairness, bare beside {form}, {}, {shared}", other.control),
+    }
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
     let mut needs = Vec::new();
     for shared in Shared::of(&setting.plan) {
-        for other in OTHERS.into_iter().flatten() {
-            needs.push(Need::Scenario(Box::new(scenario(setting, shared, other))));
+        for [bare, tunnelled] in CONTROLS {
+            let others = FORMS.map(|form| (tunnelled, form)).into_iter().chain([(bare, Form::Packets)]);
+            needs.extend(
+                others.map(|(other, form)| Need::Scenario(Box::new(scenario(setting, shared, other, form)))),
+            );
         }
     }
     needs
 }
 
-fn scenario(setting: &Setting<'_>, shared: Shared, other: Way) -> Scenario {
+fn scenario(setting: &Setting<'_>, shared: Shared, other: Way, form: Form) -> Scenario {
     let content = setting.testbed.lab_content(File::Long);
     let carrier = other.carrier();
     let link = shared.link();
@@ -169,8 +182,8 @@ fn scenario(setting: &Setting<'_>, shared: Shared, other: Way) -> Scenario {
             stall_seconds: 60,
         })
     });
-    Scenario {
-        name: name(shared, other),
+    let mut scenario = Scenario {
+        name: name(shared, other, form),
         seeds: (1..=u64::from(seeds(&setting.plan))).collect(),
         topology: Pair::topology(&link, &link),
         parameters: other.parameters(),
@@ -180,7 +193,9 @@ fn scenario(setting: &Setting<'_>, shared: Shared, other: Way) -> Scenario {
         daemons: setting.testbed.pair().daemons_with_repairs(&carrier),
         bound_seconds: START_SECONDS + SECONDS,
         ..Scenario::default()
-    }
+    };
+    form.configure(&mut scenario);
+    scenario
 }
 
 /// Bytes of both downloads: the bare one, and the other one.
@@ -192,16 +207,18 @@ fn bytes(outcome: &Outcome) -> Option<[f64; 2]> {
 fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for shared in Shared::of(&results.setting.plan) {
-        for [bare, tunnelled] in OTHERS {
-            let of = |other| -> Result<Vec<Option<[f64; 2]>>> {
-                Ok(results.outcomes(&name(shared, other))?.iter().map(bytes).collect())
+        for ([bare, tunnelled], (form, series)) in
+            CONTROLS.into_iter().flat_map(|ways| FORMS.into_iter().zip(SERIES).map(move |form| (ways, form)))
+        {
+            let of = |other, form| -> Result<Vec<Option<[f64; 2]>>> {
+                Ok(results.outcomes(&name(shared, other, form))?.iter().map(bytes).collect())
             };
-            let pairs: Vec<([f64; 2], [f64; 2])> = of(tunnelled)?
+            let pairs: Vec<([f64; 2], [f64; 2])> = of(tunnelled, form)?
                 .into_iter()
-                .zip(of(bare)?)
+                .zip(of(bare, Form::Packets)?)
                 .filter_map(|(one, other)| Some((one?, other?)))
                 .collect();
-            for (what, index) in [("bare", 0), ("tunnelled", 1)] {
+            for (index, what) in series.into_iter().enumerate() {
                 let by_bare: Vec<(f64, f64)> =
                     pairs.iter().map(|(beside, bare)| (beside[index], bare[0].midpoint(bare[1]))).collect();
                 let Place { loss_percent, round_trip_milliseconds } = shared.place;
@@ -232,7 +249,7 @@ mod tests {
         let plan = Plan { extent: Extent::Whole, seeds: None, trace: Traced::default() };
         let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
         let needs = needs(&setting);
-        assert_eq!(needs.len(), 20 * 4);
+        assert_eq!(needs.len(), 20 * 6);
         for need in needs {
             let Need::Scenario(scenario) = need else { panic!("a scenario") };
             scenario.check().unwrap();
@@ -251,7 +268,7 @@ mod tests {
             link.validate().unwrap();
             assert!(!links[..at].contains(link), "{}", Queue::ALL[at]);
         }
-        let name = name(shared(Queue::Packets(10)), Way::DEFAULT);
+        let name = name(shared(Queue::Packets(10)), Way::DEFAULT, Form::Packets);
         assert_eq!(name, "fairness, bare beside adaptive, cubic, 10 packets, loss 2%, 20 ms");
     }
 }

@@ -46,7 +46,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         a_call_outlasts_bursts(rows),
         cellular_links_have_short_queues(rows),
         cellular_links_are_used(rows),
-        a_bare_download_keeps_its_share(rows),
+        a_bare_download_keeps_its_share(rows, "bare,", "one through the tunnel"),
+        a_bare_download_keeps_its_share(rows, fairness::BESIDE_STREAMS, "streams"),
     ]
 }
 
@@ -248,13 +249,13 @@ fn of(curve: impl fmt::Display) -> impl Fn(&Row) -> bool {
     move |row| row.series.ends_with(&format!(": {curve}"))
 }
 
-fn a_bare_download_keeps_its_share(rows: &[Row]) -> Claim {
+fn a_bare_download_keeps_its_share(rows: &[Row], what: &str, other: &str) -> Claim {
     let claim = format!(
-        "a bare download beside one through the tunnel has at least {} of what it has beside a bare one",
+        "a bare download beside {other} has at least {} of what it has beside a bare one",
         fairness::GOAL
     );
     let mut judging = Judging::new(rows, claim);
-    for (row, value) in judging.all(fairness::FIGURE.id, "bare", |_| true) {
+    for (row, value) in judging.all(fairness::FIGURE.id, what, |_| true) {
         judging.cell(value >= fairness::GOAL, || format!("{value:.2} with {}, {}", row.series, row.x));
     }
     judging.done()
