@@ -124,6 +124,11 @@ impl Arq {
         self.outstanding.take_signals()
     }
 
+    /// Whether a full queue lost something since the last call.
+    pub fn take_congestion(&mut self) -> bool {
+        self.outstanding.take_congestion()
+    }
+
     /// How long to wait before something is asked for again.
     #[must_use]
     pub fn retry_after(&self) -> Duration {

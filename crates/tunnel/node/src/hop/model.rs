@@ -1,9 +1,10 @@
 //! A model of the path, for bytes that no end host's control bounds: its rate and its round trip.
 //!
 //! The rate is the most that arrived lately, and what is under way is bounded by rate and round trip, as in
-//! BBR (N. Cardwell et al., ACM Queue 14(5), 2016). It takes no loss for congestion. It sends more than
-//! arrives by the share that the air loses, so that a lossy path is filled as well.
+//! BBR (N. Cardwell et al., ACM Queue 14(5), 2016). It sends more than arrives by the share that the air
+//! loses, so that a lossy path is filled as well. Losses of full queues lower a [ceiling](super::ceiling).
 
+use super::ceiling::Ceiling;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -97,6 +98,7 @@ pub struct Model {
     round_trip: Duration,
     is_measured: bool,
     loss: f64,
+    ceiling: Ceiling,
     /// When the next datagram leaves.
     next_at: Duration,
     /// When something was last heard or sent, and for how many silences since.
@@ -126,6 +128,7 @@ impl Default for Model {
             round_trip: UNKNOWN,
             is_measured: false,
             loss: 0.0,
+            ceiling: Ceiling::default(),
             next_at: Duration::ZERO,
             active_at: Duration::ZERO,
             silences: 0,
@@ -184,7 +187,17 @@ impl Model {
             (None, None, _) => return FIRST_FLIGHT,
         };
         let flight = gain * rate * (self.round_trip + RECEIPTS / 2).as_secs_f64();
-        flight.max(LEAST_FLIGHT).max(if self.phase == Phase::Startup { self.startup_flight() } else { 0.0 })
+        let flight = flight.max(if self.phase == Phase::Startup { self.startup_flight() } else { 0.0 });
+        let ceiling = self.ceiling.bytes().filter(|_| told.is_none());
+        ceiling.map_or(flight, |ceiling| ceiling.min(flight)).max(LEAST_FLIGHT)
+    }
+
+    /// A full queue lost something; `round_trip`: as it is now.
+    pub fn note_full_queue(&mut self, now: Duration, round_trip: Duration, told: Option<f64>) {
+        let in_flight = self.most_in_flight(told).min(self.in_flight as f64);
+        if self.ceiling.reduce(now, in_flight, round_trip + RECEIPTS) && self.phase == Phase::Startup {
+            self.phase = Phase::Drain;
+        }
     }
 
     /// Bytes that may be under way during startup: a growth of the gain in each round trip, though the rate
@@ -283,6 +296,8 @@ impl Model {
     pub fn update(&mut self, now: Duration, (round_trip, queueing): (Duration, Duration), loss: f64) {
         self.set_round_trip(round_trip);
         self.loss = loss.clamp(0.0, MOST_LOSS);
+        let most = 2.0 * self.rate().unwrap_or(0.0) * (round_trip + queueing + RECEIPTS).as_secs_f64();
+        self.ceiling.grow(now, round_trip + queueing, most.max(FIRST_FLIGHT));
         let Some(newest) = self.newest.take() else { return };
         self.first_sent_at = newest.at;
         let is_new_round = newest.delivered >= self.round_ends_at;

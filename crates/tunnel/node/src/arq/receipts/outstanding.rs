@@ -78,6 +78,8 @@ pub struct Outstanding {
     /// The delay from the round trips.
     delay: Delay,
     overflow: Overflow,
+    /// The same, for senders that heed it themselves, whether repairs restore losses or not.
+    congestion: Overflow,
 }
 
 impl Outstanding {
@@ -191,6 +193,11 @@ impl Outstanding {
     /// Signals of congestion that the end hosts are to have, since the last call.
     pub fn take_signals(&mut self) -> u64 {
         self.overflow.take_signals()
+    }
+
+    /// Whether a full queue lost something since the last call.
+    pub fn take_congestion(&mut self) -> bool {
+        self.congestion.take_signals() > 0
     }
 
     /// How long after a sequence left the repairs that followed it may still restore it; `None` if there are
@@ -308,8 +315,12 @@ impl Outstanding {
                 self.air_sent /= 2;
                 self.air_received /= 2;
             }
-        } else if self.is_corrected && self.delay.queue_may_overflow() {
-            self.overflow.note(sent, sent.saturating_sub(received), self.air_loss());
+        } else if self.delay.queue_may_overflow() {
+            let (lost, air) = (sent.saturating_sub(received), self.air_loss());
+            self.congestion.note(sent, lost, air);
+            if self.is_corrected {
+                self.overflow.note(sent, lost, air);
+            }
         }
         if self.window_sent > 2000 {
             self.window_sent /= 2;
