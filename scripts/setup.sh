@@ -5,7 +5,8 @@
 #
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
-# test    rustfmt, clippy, a cache of another kind as a neighbour, and readers of what we write: a browser, tshark, Python
+# test    rustfmt, clippy, a cache of another kind as a neighbour, and readers of what we write: a browser, tshark, Python;
+#         programs whose connections cross the tunnel: ssh, rsync, PostgreSQL, netcat, WebSockets
 # origins HTTP servers of other makes, behind which the web cache is attacked: nginx, Node, Go
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
@@ -79,6 +80,14 @@ test_group() {
     lacks tshark && optional+=(tshark)
     lacks chromium && optional+=(chromium)
     python3 -c 'import cryptography' 2>/dev/null || optional+=(python3-cryptography)
+    lacks openssl && optional+=(openssl)
+    lacks ssh && optional+=(openssh-client)
+    lacks sshd && optional+=(openssh-server)
+    lacks rsync && optional+=(rsync)
+    lacks nc.openbsd && optional+=(netcat-openbsd)
+    lacks psql && optional+=(postgresql-client)
+    compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || optional+=(postgresql)
+    /usr/bin/python3 -c 'import websockets' 2>/dev/null || optional+=(python3-websockets)
     return 0
 }
 
@@ -239,8 +248,11 @@ rm -f "$log"
 if ! lacks systemctl; then
     for package in "${missing[@]}"; do
         case "$package" in
-        nginx-light | squid | babeld)
+        nginx-light | squid | babeld | rsync | postgresql)
             "${as_root[@]}" systemctl --quiet disable "${package%-light}.service" 2>/dev/null || true
+            ;;
+        openssh-server)
+            "${as_root[@]}" systemctl --quiet disable ssh.service 2>/dev/null || true
             ;;
         esac
     done

@@ -31,6 +31,7 @@ mod siege;
 mod silence;
 mod smuggling;
 mod split;
+mod streams;
 mod threads;
 mod tunnel;
 mod web_cache;

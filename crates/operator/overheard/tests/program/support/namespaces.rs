@@ -1,7 +1,7 @@
 //! Two machines on a cable, as network namespaces, and nodes on them.
 
 use super::{PROGRAM, Site};
-use lab::{Namespace, Run};
+use lab::{Namespace, Program, Run};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -45,6 +45,11 @@ impl Machine {
         let mut all = vec!["netns", "exec", &self.name, program];
         all.extend(args.split(' '));
         run("ip", &all)
+    }
+
+    /// Starts a program on this machine. Dropped, it is killed with its children.
+    pub fn start(&self, command: Command, package: &str) -> Program {
+        Program::start(&self.namespace, command, package).unwrap()
     }
 
     /// Runs `doing` on this machine: its sockets stay there.
