@@ -4,7 +4,7 @@
 //! It joins TCP segments, and UDP datagrams where the kernel takes them joined. It joins only packets that
 //! [`split()`](super::split()) would cut equally, and only with correct checksums, because the kernel no
 //! longer checks them. One field may change: the identification of a datagram that no router may fragment.
-//! It has no meaning (RFC 6864, section 4.1), and an unconnected socket sends zero in each.
+//! It has no meaning (RFC 6864, section 4.1). An unconnected socket and TCP in user space send zero in each.
 
 use super::*;
 use std::io;
@@ -206,7 +206,7 @@ impl Row {
         let same_ip_header = if ip == 20 {
             let id = |packet: &[u8]| u16::from_be_bytes([packet[4], packet[5]]);
             let is_next = id(packet) == id(head).wrapping_add(self.packets as u16);
-            let is_atomic = segment.protocol == UDP && head[6] & DO_NOT_FRAGMENT != 0;
+            let is_atomic = head[6] & DO_NOT_FRAGMENT != 0;
             same(0, 2) && same(6, 9) && (is_next || is_atomic && same(4, 6))
         } else {
             same(0, 4) && same(7, 8)

@@ -166,14 +166,14 @@ proptest! {
     fn what_is_put_together_of_several_connections_comes_out_in_order_within_each(
         picks in prop::collection::vec((0u16..12, 0usize..3, any::<bool>(), any::<bool>()), 1..80),
     ) {
-        let mut next = [0u32; 12];
+        let mut next = [(0u16, 0u32); 12];
         let packets: Vec<_> = picks
             .into_iter()
             .map(|(port, size, push, fin)| {
                 let payload = vec![port as u8; [0, 400, 1000][size]];
-                let sequence = next[usize::from(port)];
-                next[usize::from(port)] += payload.len() as u32;
-                tcp(Form { port, sequence, push, fin, v6: port % 2 == 0, ..Form::default() }, &payload)
+                let (id, sequence) = next[usize::from(port)];
+                next[usize::from(port)] = (id + 1, sequence + payload.len() as u32);
+                tcp(Form { port, id, sequence, push, fin, v6: port % 2 == 0, ..Form::default() }, &payload)
             })
             .collect();
         let (_, cut) = through(&packets);
@@ -236,9 +236,8 @@ fn what_differs_in_more_than_place_is_not_put_together() {
     assert_eq!(through(&[first, other_class]).0, 2);
 }
 
-#[test]
-fn datagrams_of_an_unconnected_socket_keep_all_but_their_meaningless_identification() {
-    let all: Vec<_> = (0..5u8).map(|content| udp(false, &[content; 700])).collect();
+/// Packets of one identification are put together, and differ in nothing else after it.
+fn assert_only_the_identification_changes(all: Vec<Vec<u8>>) {
     let (written, cut) = through(&all);
     assert_eq!((written, cut.len()), (1, 5));
     for (index, (mut was, is)) in all.into_iter().zip(cut).enumerate() {
@@ -248,6 +247,20 @@ fn datagrams_of_an_unconnected_socket_keep_all_but_their_meaningless_identificat
         was[10..12].copy_from_slice(&is[10..12]);
         assert_eq!(was, is);
     }
+}
+
+#[test]
+fn segments_of_one_identification_keep_all_but_this() {
+    let segment = |index: u8| {
+        let form = Form { id: 0, sequence: u32::from(index) * 700, ..Form::default() };
+        tcp(form, &[index; 700])
+    };
+    assert_only_the_identification_changes((0..5).map(segment).collect());
+}
+
+#[test]
+fn datagrams_of_an_unconnected_socket_keep_all_but_their_meaningless_identification() {
+    assert_only_the_identification_changes((0..5).map(|content| udp(false, &[content; 700])).collect());
     // A router may cut them: their pieces need different identifications.
     let fragile = [0, 1].map(|content| datagram(Form::default(), false, &[content; 700]));
     assert_eq!(through(&fragile), (2, fragile.to_vec()));
