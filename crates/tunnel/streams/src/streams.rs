@@ -128,7 +128,7 @@ impl Streams {
                 None if matches!(stream.phase, Phase::Over) => refuse(packet, emit),
                 None => {}
             }
-            self.step(now, name, emit);
+            self.step_soon(now, name);
             return true;
         }
         let is_new = tcp::is_takeable_syn(packet) && !self.passed.contains(&inner.flow);
@@ -196,7 +196,7 @@ impl Streams {
         };
         match taken {
             Ok(Some(name)) => {
-                self.step(now, name, emit);
+                self.step_soon(now, name);
                 true
             }
             // it is over here, or was never opened: nothing is missing
@@ -348,6 +348,17 @@ impl Streams {
         self.granted -= stream.incoming.granted_bytes();
         self.kept -= stream.outgoing.kept_bytes();
         stream.give_up(now, cause);
+    }
+
+    /// Lets the next timeout, which is due, do for a stream what there is to do: once for all packets and
+    /// frames that come together.
+    fn step_soon(&mut self, now: Duration, name: Name) {
+        let Some(stream) = self.streams.get_mut(&name) else { return };
+        if stream.timer.is_none_or(|at| at > now) {
+            stream.timer.into_iter().for_each(|at| _ = self.timers.remove(&(at, name)));
+            self.timers.insert((now, name));
+            stream.timer = Some(now);
+        }
     }
 
     /// Does for a stream what there is to do.
