@@ -20,6 +20,7 @@ mod ranges;
 mod stream;
 mod streams;
 pub mod tcp;
+mod undelivered;
 mod under_way;
 mod writing;
 

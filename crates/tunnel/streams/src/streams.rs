@@ -51,7 +51,7 @@ pub struct Settings {
 pub struct Streams {
     pub(crate) settings: Settings,
     pub(crate) streams: BTreeMap<Name, Stream>,
-    by_flow: HashMap<Flow, Name>,
+    pub(crate) by_flow: HashMap<Flow, Name>,
     /// Flows whose connections go in packets.
     passed: VecDeque<Flow>,
     /// Streams with something to tell.
@@ -116,10 +116,10 @@ impl Streams {
         self.granted + self.kept as u64
     }
 
-    /// Takes a packet of a host. `false`: it is of no stream, and begins none.
+    /// Takes a packet of a host, or one about a host's stream. `false`: it is of no stream, and begins none.
     pub fn take_packet(&mut self, now: Duration, packet: &[u8], inner: &Inner, emit: Emit<'_>) -> bool {
         if inner.flow.protocol != TCP {
-            return false;
+            return self.take_undelivered(now, packet);
         }
         if let Some(&name) = self.by_flow.get(&inner.flow) {
             let Some(stream) = self.streams.get_mut(&name) else { return false };
@@ -352,7 +352,7 @@ impl Streams {
 
     /// Lets the next timeout, which is due, do for a stream what there is to do: once for all packets and
     /// frames that come together.
-    fn step_soon(&mut self, now: Duration, name: Name) {
+    pub(crate) fn step_soon(&mut self, now: Duration, name: Name) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         if stream.timer.is_none_or(|at| at > now) {
             stream.timer.into_iter().for_each(|at| _ = self.timers.remove(&(at, name)));

@@ -3,6 +3,7 @@
 mod bytes;
 mod repair;
 mod timers;
+mod undelivered;
 
 use super::device::Device;
 use super::filter::{Verdict, judge};
@@ -102,20 +103,10 @@ impl Connection {
         socket.set_ack_delay(Some(ACK_DELAY));
         // smoltcp 0.12 computes this window, and then sends whatever the host's window allows.
         socket.set_congestion_control(tcp::CongestionControl::Cubic);
-        let mut config = Config::new(HardwareAddress::Ip);
-        config.random_seed = settings.seed;
-        let mut space = Vec::new();
-        let mut device = Device { mtu, incoming: None, space: &mut space, emit: &mut |_| {} };
-        let mut interface = Interface::new(config, &mut device, instant(now));
-        if is_unicast(ours.ip()) {
-            let prefix_bits = if ours.is_ipv4() { 32 } else { 128 };
-            let address = IpCidr::new(ours.ip().into(), prefix_bits);
-            interface.update_ip_addrs(|addresses| addresses.extend([address]));
-        }
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
         let handle = sockets.add(socket);
         Connection {
-            interface,
+            interface: interface(now, ours, mtu, settings.seed),
             sockets,
             handle,
             ours,
@@ -136,7 +127,7 @@ impl Connection {
             owed: None,
             replies: VecDeque::new(),
             incoming: Vec::new(),
-            space,
+            space: Vec::new(),
         }
     }
 
@@ -283,6 +274,20 @@ impl Connection {
         }
         self.is_at_rest = self.state == State::Reset;
     }
+}
+
+/// An interface with our address, whose packets have at most `mtu` bytes.
+fn interface(now: Duration, ours: SocketAddr, mtu: usize, seed: u64) -> Interface {
+    let mut config = Config::new(HardwareAddress::Ip);
+    config.random_seed = seed;
+    let mut device = Device { mtu, incoming: None, space: &mut Vec::new(), emit: &mut |_| {} };
+    let mut interface = Interface::new(config, &mut device, instant(now));
+    if is_unicast(ours.ip()) {
+        let prefix_bits = if ours.is_ipv4() { 32 } else { 128 };
+        let address = IpCidr::new(ours.ip().into(), prefix_bits);
+        interface.update_ip_addrs(|addresses| addresses.extend([address]));
+    }
+    interface
 }
 
 /// A time for smoltcp, in microseconds. Far ones are the same, so that timers can be added.

@@ -19,11 +19,13 @@ mod sent;
 mod syn;
 #[cfg(test)]
 mod tests;
+mod undelivered;
 mod watch;
 
 pub use connection::Connection;
 pub use reset::write_reset;
 pub use syn::is_takeable_syn;
+pub use undelivered::Undelivered;
 
 /// Sizes and secret of a connection.
 #[derive(Debug, Clone, Copy)]

@@ -2,4 +2,5 @@
 
 mod hosts;
 mod packets;
+mod undelivered;
 mod wire;

@@ -41,7 +41,7 @@ impl Connection {
     }
 
     /// Makes smoltcp send again what is under way: the host seems to repeat its acknowledgment.
-    fn repeat_acknowledgment(&mut self, acknowledged: u32, window: u16) {
+    pub(super) fn repeat_acknowledgment(&mut self, acknowledged: u32, window: u16) {
         let Some(sequence) = self.expected() else { return };
         let (source, destination, acknowledgment) = (self.host, self.ours, Some(acknowledged));
         let before = self.tcp().state();
