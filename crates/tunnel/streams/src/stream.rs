@@ -83,6 +83,11 @@ impl Stream {
         matches!(self.phase, Phase::Asked(_) | Phase::Early)
     }
 
+    /// Whether the hosts may begin another connection by the same ports.
+    pub fn is_past(&self) -> bool {
+        matches!(self.phase, Phase::Over) || self.forgotten_at.is_some()
+    }
+
     /// Whether the far end is to be told something.
     pub fn has_to_tell(&self) -> bool {
         let Wants { open, credit, abort } = &self.wants;

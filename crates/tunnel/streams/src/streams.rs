@@ -121,8 +121,10 @@ impl Streams {
         if inner.flow.protocol != TCP {
             return self.take_undelivered(now, packet);
         }
-        if let Some(&name) = self.by_flow.get(&inner.flow) {
-            let Some(stream) = self.streams.get_mut(&name) else { return false };
+        if let Some(&name) = self.by_flow.get(&inner.flow)
+            && let Some(stream) = self.streams.get_mut(&name)
+            && !(stream.is_past() && tcp::is_takeable_syn(packet))
+        {
             match &mut stream.connection {
                 Some(connection) => connection.handle_packet(now, packet),
                 None if matches!(stream.phase, Phase::Over) => refuse(packet, emit),
@@ -229,9 +231,10 @@ impl Streams {
             source_port: destination.port(),
             destination_port: source.port(),
         };
+        let before = self.by_flow.get(&flow).and_then(|name| self.streams.get(name));
         let is_full = self.streams.len() >= self.settings.most_streams
             || self.connecting >= MOST_CONNECTING
-            || self.by_flow.contains_key(&flow);
+            || before.is_some_and(|before| !before.is_past());
         let cause = match (is_allowed, is_full) {
             (false, _) => Some(Cause::Forbidden),
             (true, true) => Some(Cause::Full),
