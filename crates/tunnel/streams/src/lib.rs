@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+mod due;
 #[cfg(test)]
 mod hostile;
 mod incoming;

@@ -60,7 +60,7 @@ pub struct Streams {
     pub(crate) urgent: VecDeque<Name>,
     pub(crate) bulk: VecDeque<Name>,
     pub(crate) under_way: UnderWay,
-    timers: BTreeSet<(Duration, Name)>,
+    pub(crate) timers: BTreeSet<(Duration, Name)>,
     next_number: u32,
     connecting: usize,
     /// Bytes that the far end may send, of all streams.
@@ -73,7 +73,7 @@ pub struct Streams {
 }
 
 /// Hands on a packet for a host.
-type Emit<'a> = &'a mut dyn FnMut(&[u8]);
+pub(crate) type Emit<'a> = &'a mut dyn FnMut(&[u8]);
 
 impl Streams {
     /// No stream.
@@ -345,7 +345,7 @@ impl Streams {
         }
     }
 
-    fn give_up(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
+    pub(crate) fn give_up(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         self.connecting -= usize::from(matches!(stream.phase, Phase::Connecting));
         self.granted -= stream.incoming.granted_bytes();
@@ -353,19 +353,8 @@ impl Streams {
         stream.give_up(now, cause);
     }
 
-    /// Lets the next timeout, which is due, do for a stream what there is to do: once for all packets and
-    /// frames that come together.
-    pub(crate) fn step_soon(&mut self, now: Duration, name: Name) {
-        let Some(stream) = self.streams.get_mut(&name) else { return };
-        if stream.timer.is_none_or(|at| at > now) {
-            stream.timer.into_iter().for_each(|at| _ = self.timers.remove(&(at, name)));
-            self.timers.insert((now, name));
-            stream.timer = Some(now);
-        }
-    }
-
     /// Does for a stream what there is to do.
-    fn step(&mut self, now: Duration, name: Name, emit: Emit<'_>) {
+    pub(crate) fn step(&mut self, now: Duration, name: Name, emit: Emit<'_>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         let half = self.settings.memory_bytes / 2;
         let (kept, granted) = (stream.outgoing.kept_bytes(), stream.incoming.granted_bytes());
@@ -419,13 +408,6 @@ impl Streams {
         }
     }
 
-    /// When [`Streams::handle_timeout`] has something to do.
-    #[must_use]
-    pub fn timeout(&self) -> Option<Duration> {
-        let timer = self.timers.first().map(|(at, _)| *at);
-        timer.into_iter().chain(self.under_way.gives_up_at()).min()
-    }
-
     /// The sequence of the oldest datagram whose fate is not known.
     #[must_use]
     pub fn oldest_under_way(&self) -> Option<u64> {
@@ -437,24 +419,7 @@ impl Streams {
         self.under_way.next_given_up(now)
     }
 
-    /// Does what is due.
-    pub fn handle_timeout(&mut self, now: Duration, emit: Emit<'_>) {
-        while let Some(&(at, name)) = self.timers.first()
-            && at <= now
-        {
-            self.timers.remove(&(at, name));
-            let Some(stream) = self.streams.get_mut(&name) else { continue };
-            stream.timer = None;
-            if stream.forgotten_at.is_some_and(|at| at <= now) {
-                self.give_up(now, name, None);
-                self.forget(name);
-            } else {
-                self.step(now, name, emit);
-            }
-        }
-    }
-
-    fn forget(&mut self, name: Name) {
+    pub(crate) fn forget(&mut self, name: Name) {
         if let Some(stream) = self.streams.remove(&name)
             && self.by_flow.get(&stream.flow) == Some(&name)
         {

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Bytes that a download has when the node is killed.
 const BEFORE: usize = 1_000_000;
 
-/// Sends a few bytes, and reads until the end or an error. Either call may hear of a reset, and only one does.
+/// Sends a few bytes, and reads until the end or an error. Only one of both calls hears of a reset.
 fn ask(mut stream: &TcpStream, question: &[u8]) -> Option<ErrorKind> {
     let mut piece = vec![0; 1 << 16];
     if let Err(error) = stream.write_all(question) {
