@@ -81,6 +81,8 @@ pub struct Model {
     phase: Phase,
     sent: VecDeque<Sent>,
     in_flight: u64,
+    /// The most of it in this round and in the one before.
+    peaks: [u64; 2],
     delivered: u64,
     delivered_at: Duration,
     first_sent_at: Duration,
@@ -114,6 +116,7 @@ impl Default for Model {
             phase: Phase::Startup,
             sent: VecDeque::new(),
             in_flight: 0,
+            peaks: [0; 2],
             delivered: 0,
             delivered_at: Duration::ZERO,
             first_sent_at: Duration::ZERO,
@@ -193,8 +196,9 @@ impl Model {
     }
 
     /// A full queue lost something; `round_trip`: as it is now.
-    pub fn note_full_queue(&mut self, now: Duration, round_trip: Duration, told: Option<f64>) {
-        let in_flight = self.most_in_flight(told).min(self.in_flight as f64);
+    pub fn note_full_queue(&mut self, now: Duration, round_trip: Duration) {
+        let [peak, before] = self.peaks;
+        let in_flight = peak.max(before) as f64;
         if self.ceiling.reduce(now, in_flight, round_trip + RECEIPTS) && self.phase == Phase::Startup {
             self.phase = Phase::Drain;
         }
@@ -248,6 +252,7 @@ impl Model {
         let takes = Duration::from_secs_f64(bytes as f64 / self.pace(told));
         self.next_at = self.next_at.max(now) + takes;
         self.in_flight += bytes;
+        self.peaks[0] = self.peaks[0].max(self.in_flight);
         if is_last {
             self.limited_until = self.delivered + self.in_flight;
         }
@@ -303,6 +308,7 @@ impl Model {
         let is_new_round = newest.delivered >= self.round_ends_at;
         if is_new_round {
             self.round += 1;
+            self.peaks = [self.in_flight, self.peaks[0]];
             self.round_ends_at = self.delivered;
         }
         let sending = newest.at.saturating_sub(newest.first_sent_at);

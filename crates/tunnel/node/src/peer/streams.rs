@@ -136,7 +136,6 @@ impl Peer {
 
     /// Takes what a receipt told of datagrams with streams.
     pub(super) fn settle_streams(&mut self, now: Duration, ctx: &mut Context) {
-        let told = self.told_rate();
         let Some((it, link)) = self.streams.as_mut().zip(self.link.as_mut()) else { return };
         let is_congested = link.arq.take_congestion();
         let round_trips = link.arq.round_trips();
@@ -158,7 +157,7 @@ impl Peer {
         }
         if let Some(round_trips) = round_trips {
             if is_congested {
-                model.note_full_queue(now, round_trips.0 + round_trips.1, told);
+                model.note_full_queue(now, round_trips.0 + round_trips.1);
             }
             model.update(now, round_trips, link.arq.air_loss());
         }
