@@ -97,5 +97,5 @@ pub use roster::{Differences, Roster};
 pub use shards::{Concerns, Shards, merged};
 pub use status::{
     DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, SharingStatus,
-    Status, outer_header_bytes,
+    Status, StreamCounters, StreamsStatus, outer_header_bytes,
 };

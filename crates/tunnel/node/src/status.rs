@@ -1,5 +1,9 @@
 //! The status of a node. Every figure comes from the counters of the running node.
 
+mod streams;
+
+pub use streams::{StreamCounters, StreamsStatus};
+
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -145,6 +149,9 @@ pub struct PeerStatus {
     /// The memory of the repair of TCP segments, if that is on.
     #[serde(default)]
     pub recover: Option<RecoverStatus>,
+    /// TCP connections that cross the hop as streams. None where streams are off on this node.
+    #[serde(default)]
+    pub streams: Option<StreamsStatus>,
     /// TCP flows with larger congestion windows (boost).
     #[serde(default)]
     pub boosted_flows: usize,
@@ -396,6 +403,9 @@ pub struct PeerCounters {
     /// Packets that the peer forwarded for stations of this node.
     #[serde(default)]
     pub forwarded_packets: u64,
+    /// TCP connections that crossed the hop as streams.
+    #[serde(default)]
+    pub streams: StreamCounters,
 }
 
 impl PeerCounters {

@@ -98,18 +98,6 @@ impl Streams {
         }
     }
 
-    /// Numbers from the beginning.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.counters
-    }
-
-    /// Streams that are not over.
-    #[must_use]
-    pub fn open_streams(&self) -> usize {
-        self.streams.values().filter(|stream| !matches!(stream.phase, Phase::Over)).count()
-    }
-
     /// Bytes that streams keep, and that they promised room for.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
@@ -307,6 +295,7 @@ impl Streams {
             return None;
         }
         let mut passed = None;
+        self.counters.aborted += u64::from(!matches!(stream.phase, Phase::Asked(_)));
         match (&mut stream.phase, &mut stream.connection) {
             (Phase::Asked(_), _) if matches!(abort.cause, Cause::Full | Cause::Forbidden) => {
                 passed = Some(stream.flow);
@@ -324,7 +313,6 @@ impl Streams {
             }
             _ => {}
         }
-        self.counters.aborted += u64::from(passed.is_none());
         self.give_up(now, name, None);
         if let Some(flow) = passed {
             self.by_flow.remove(&flow);
@@ -364,7 +352,12 @@ impl Streams {
         let opened = match stream.phase {
             Phase::Open | Phase::Connecting | Phase::Early => {
                 stream.carry(now, spare, emit);
-                stream.take_state(now)
+                let opened = stream.take_state(now);
+                if matches!(stream.phase, Phase::Over) {
+                    let Counters { refused, aborted, .. } = &mut self.counters;
+                    *if was_connecting { refused } else { aborted } += 1;
+                }
+                opened
             }
             _ => false,
         };
@@ -451,6 +444,7 @@ impl Streams {
 
     /// Resets every connection: the far end has no streams any more.
     pub fn reset(&mut self, now: Duration, emit: Emit<'_>) {
+        self.counters.aborted += self.open_streams() as u64;
         for stream in self.streams.values_mut() {
             match (&mut stream.connection, &stream.phase) {
                 (Some(connection), _) => {

@@ -4,17 +4,19 @@
 mod assembly;
 mod coalescer;
 mod fragments;
+mod no_streams;
 mod outbox;
 mod overflow;
 
 pub(super) use assembly::Assembly;
 pub(super) use coalescer::{Coalescer, Partial};
 pub(super) use fragments::{Fragment, Fragments};
+pub(super) use no_streams::NoStreams;
 pub(super) use outbox::Outbox;
 pub(super) use overflow::Overflow;
 
 use crate::arq::{Abilities, Arq};
-use crate::config::{Config, Gateways};
+use crate::config::Config;
 use crate::elimination::compress::Shortening;
 use crate::elimination::reduce::{Reduce, Restore};
 use crate::features;
@@ -75,8 +77,8 @@ pub struct Link {
     pub(super) assembly: Assembly,
     /// The parts in each other's groups.
     pub(super) roles: Roles,
-    /// TCP connections may cross it as streams.
-    carries_streams: bool,
+    /// Why no TCP connection may cross it as a stream. None: they may.
+    no_streams: Option<NoStreams>,
     /// Control messages that wait.
     pub(super) outbox: Outbox,
 }
@@ -162,12 +164,7 @@ impl Link {
             tcp: TcpRepair::new(config.snoop.as_ref(), hello.capabilities, sends_again, can(RECOVERS)),
             assembly: Assembly::new(can(JOINS), config.boost && config.shorten.packing),
             roles: Roles::new(hello.capabilities, config.codes()),
-            carries_streams: config.streams.is_some()
-                && can(STREAMS)
-                && !ends.is_plain
-                && !is_heard
-                && !config.mesh.is_one()
-                && config.gateways == Gateways::One,
+            no_streams: NoStreams::of(config, ends.is_plain, can(STREAMS), is_heard),
             outbox: Outbox::default(),
         }
     }
@@ -181,7 +178,13 @@ impl Link {
     /// Whether TCP connections may cross it as streams.
     #[must_use]
     pub fn carries_streams(&self) -> bool {
-        self.carries_streams
+        self.no_streams.is_none()
+    }
+
+    /// Why they may not. None: they may.
+    #[must_use]
+    pub fn no_streams(&self) -> Option<NoStreams> {
+        self.no_streams
     }
 
     /// The peer's boot.

@@ -1,9 +1,9 @@
 //! The status of a peer.
 
 use super::Peer;
-use super::link::Link;
+use super::link::{Link, NoStreams};
 use crate::group::Sharing;
-use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, outer_header_bytes};
+use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, StreamsStatus, outer_header_bytes};
 use overhear::StationId;
 use std::time::Duration;
 
@@ -55,6 +55,7 @@ impl Peer {
             overheard_by: None,
             queue_bytes: self.queue.bytes(),
             recover: link.and_then(|link| link.tcp.status()),
+            streams: self.streams_status(),
             boosted_flows,
             boost_ratio,
             counters: PeerCounters {
@@ -67,8 +68,24 @@ impl Peer {
                 black_holes: self.path.black_holes,
                 chunks_hit: heard.hit_chunks,
                 chunks_missed: heard.missed_chunks,
+                streams: self.streams.as_ref().map(|it| it.streams.counters().into()).unwrap_or_default(),
                 ..self.counters
             },
         }
+    }
+
+    /// The state of the streams. None where this node has none.
+    fn streams_status(&self) -> Option<StreamsStatus> {
+        let it = &self.streams.as_ref()?.streams;
+        let link = self.link.as_ref().filter(|_| self.sessions.established().is_some());
+        let off = link.map_or(Some(NoStreams::NoSession), Link::no_streams);
+        let (most, most_memory_bytes) = it.bounds();
+        Some(StreamsStatus {
+            off: off.map(|why| why.to_string()),
+            open: it.open_streams(),
+            most,
+            memory_bytes: it.memory_bytes(),
+            most_memory_bytes,
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! Streams: TCP connections of hosts behind two nodes, whose bytes cross the hop by a transport of its own.
 
+mod status;
+
 use crate::pair::{GATEWAY, Pair, Road, STATION};
 use node::StreamBounds;
 use rand::{RngExt, SeedableRng};
@@ -48,9 +50,14 @@ impl Hosts {
     }
 
     fn with(seed: u64, road: Road, answers: Server, answers_early: bool) -> Self {
-        let mut pair = Pair::new(seed, road, &Parameters::default());
         let bounds = StreamBounds { memory_bytes: 64 << 20, most_streams: 100, answers_early };
-        pair.configs.iter_mut().for_each(|config| config.streams = Some(bounds));
+        Self::of(seed, road, answers, [Some(bounds); 2])
+    }
+
+    /// Hosts of a gateway and a station with these streams.
+    fn of(seed: u64, road: Road, answers: Server, streams: [Option<StreamBounds>; 2]) -> Self {
+        let mut pair = Pair::new(seed, road, &Parameters::default());
+        pair.configs.iter_mut().zip(streams).for_each(|(config, streams)| config.streams = streams);
         pair.reboot(GATEWAY);
         pair.reboot(STATION);
         for _ in 0..60 {

@@ -1,0 +1,82 @@
+//! The status of the streams with a peer.
+
+use super::PeerCounters;
+use serde::{Deserialize, Serialize};
+
+/// State of the streams with a peer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamsStatus {
+    /// The reason why no TCP connection crosses the hop as a stream: `at the peer` (the peer has streams
+    /// off), `no session`, `plain session`, `stations overhear`, `relays` or `several gateways`. None where
+    /// connections do.
+    pub off: Option<String>,
+    /// Open streams.
+    pub open: usize,
+    /// The most of them at once: `[streams] connections`.
+    pub most: usize,
+    /// Bytes of streams that this node keeps for the peer, and the room that it promised to the peer.
+    pub memory_bytes: u64,
+    /// The most of these bytes: `[streams] memory_mib`.
+    pub most_memory_bytes: u64,
+}
+
+/// Streams with a peer, counted since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamCounters {
+    /// Streams that this node opened.
+    pub opened: u64,
+    /// Streams that the peer opened.
+    pub accepted: u64,
+    /// Connections that the destination refused, or did not answer.
+    pub refused: u64,
+    /// Streams that ended by a reset of a host, or because a node began anew.
+    pub aborted: u64,
+    /// Connections of this node's hosts that went in packets: no stream was free on one of the nodes, or the
+    /// peer does not allow the addresses.
+    pub passed: u64,
+    /// Bytes of streams sent to the peer for the first time.
+    pub sent_bytes: u64,
+    /// Bytes of streams sent again.
+    pub resent_bytes: u64,
+    /// Bytes of streams from the peer, handed to hosts.
+    pub received_bytes: u64,
+}
+
+impl From<streams::Counters> for StreamCounters {
+    fn from(counted: streams::Counters) -> Self {
+        let streams::Counters {
+            opened,
+            accepted,
+            refused,
+            aborted,
+            passed,
+            sent_bytes,
+            resent_bytes,
+            received_bytes,
+        } = counted;
+        StreamCounters {
+            opened,
+            accepted,
+            refused,
+            aborted,
+            passed,
+            sent_bytes,
+            resent_bytes,
+            received_bytes,
+        }
+    }
+}
+
+impl PeerCounters {
+    /// Bytes for the peer: of inner packets, and of streams.
+    #[must_use]
+    pub fn offered_bytes(&self) -> u64 {
+        self.inner_sent_bytes + self.streams.sent_bytes
+    }
+
+    /// Bytes from the peer: of inner packets, and of streams.
+    #[must_use]
+    pub fn delivered_bytes(&self) -> u64 {
+        self.inner_received_bytes + self.streams.received_bytes
+    }
+}
