@@ -16,6 +16,9 @@ const CHARTS = [
     ["dropped", COLORS.grey, rate("queue_dropped")]] },
   { id: "air", unit: percent, series: [
     ["offered", COLORS.orange, rate("offered_air_seconds"), true], ["sent", COLORS.blue, rate("sent_air_seconds"), true]] },
+  { id: "streams", unit: bits, series: [
+    ["sent", COLORS.blue, rate("stream_sent_bytes", 8), true], ["sent again", COLORS.red, rate("stream_resent_bytes", 8)],
+    ["received", COLORS.grey, rate("stream_received_bytes", 8)]] },
   { id: "queue", unit: bytes, series: [["waits", COLORS.violet, plain("queue_bytes"), true]] },
 ];
 
@@ -63,7 +66,7 @@ function element(name, text) {
 // Each column and its meaning, which a browser shows at the pointer.
 const COLUMNS = {
   "station": "the name of the peer in the configuration",
-  "offered": "bytes of inner packets to the station",
+  "offered": "bytes of inner packets and of streams to the station",
   "sent": "bytes of all datagrams to the station, with outer headers, receipts and retransmissions",
   "saved": "the share by which sent is smaller than offered; overhead: the bytes sent beyond offered",
   "RE": "bytes that redundancy elimination left out",
@@ -77,24 +80,54 @@ const COLUMNS = {
   "queue": "bytes that wait to be sent",
 };
 
+// The same for streams.
+const OF_STREAMS = {
+  "station": "the name of the peer in the configuration",
+  "state": "on: TCP connections cross the hop as streams; off, and why: at the peer, for instance, whose streams are off",
+  "open": "streams now, and the most of them at once",
+  "opened here": "streams that this node opened for connections of its hosts",
+  "opened by the station": "streams that the station opened for connections of its hosts",
+  "refused": "connections that their destination refused, or did not answer",
+  "reset": "streams that ended by a reset of a host, or because a node began anew",
+  "in packets": "connections that went in packets: no stream was free on one of the nodes, or the station does not allow the addresses",
+  "sent": "bytes of streams sent to the station for the first time",
+  "sent again": "bytes of streams sent again",
+  "received": "bytes of streams from the station, handed to hosts",
+  "memory": "bytes of streams kept for the station, with the room promised to it, and the most of them",
+};
+
 const peers = () => [...charts.steps.tracks].filter(([name]) => name !== "");
 
-function table() {
+// Fills a table below a head whose columns have these meanings.
+function fill(table, columns, rows) {
   const row = (kind, cells) => {
     const made = document.createElement("tr");
     made.append(...cells.map((cell) => element(kind, cell)));
     return made;
   };
+  const head = row("th", Object.keys(columns));
+  Object.values(columns).forEach((meaning, i) => { head.children[i].title = meaning; });
+  table.replaceChildren(head, ...rows.map((cells) => row("td", cells)));
+}
+
+function table() {
   const rows = peers().map(([name, of]) => {
     const last = (column) => (of[column] || []).at(-1) || 0;
-    return row("td", [name, bytes(sum(of.offered_bytes)), bytes(sum(of.sent_bytes)), saved(of),
+    return [name, bytes(sum(of.offered_bytes)), bytes(sum(of.sent_bytes)), saved(of),
       bytes(sum(of.reduced_bytes)), bytes(sum(of.shortened_bytes)), bytes(sum(of.overheard_bytes)), bytes(sum(of.packed_bytes)),
       repaired(of), count(sum(of.missed)),
-      percent(last("loss_ppm") * 1e-6), time(last("srtt_microseconds") * 1e-6), bytes(last("queue_bytes"))]);
+      percent(last("loss_ppm") * 1e-6), time(last("srtt_microseconds") * 1e-6), bytes(last("queue_bytes"))];
   });
-  const head = row("th", Object.keys(COLUMNS));
-  Object.values(COLUMNS).forEach((meaning, i) => { head.children[i].title = meaning; });
-  at("peers").replaceChildren(head, ...rows);
+  fill(at("peers"), COLUMNS, rows);
+}
+
+function showStreams(peers) {
+  const rows = peers.filter((peer) => peer.streams).map(({ name, streams: now, counters: { streams: it } }) => [name,
+    now.off ? `off: ${now.off}` : "on", `${now.open} of ${now.most}`, it.opened, it.accepted, it.refused, it.aborted, it.passed,
+    bytes(it.sent_bytes), bytes(it.resent_bytes), bytes(it.received_bytes),
+    `${bytes(now.memory_bytes)} of ${bytes(now.most_memory_bytes)}`]);
+  at("streams-section").hidden = at("streams-figure").hidden = rows.length === 0;
+  fill(at("of-streams"), OF_STREAMS, rows);
 }
 
 function offerPeers() {
@@ -115,6 +148,7 @@ function describe(status) {
   const silent = status.silent || [];
   at("silence").hidden = silent.length === 0;
   at("silent").replaceChildren(...silent.map((it) => element("p", `${it.peer}: ${it.reason}`)));
+  showStreams(status.node.peers);
   const refused = Object.entries(status.node.refused).filter(([, times]) => times > 0);
   at("refused").textContent = refused.map(([why, times]) => `${times} ${why.replaceAll("_", " ")}`).join(", ") || "nothing";
 }

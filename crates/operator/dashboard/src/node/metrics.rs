@@ -38,8 +38,8 @@ const PACKETS: [Counted; 17] = [
 ];
 
 const BYTES: [Counted; 4] = [
-    ("offered", "Bytes of packets sent to the peer through the tunnel", |it| it.inner_sent_bytes),
-    ("delivered", "Bytes of packets delivered from the peer", |it| it.inner_received_bytes),
+    ("offered", "Bytes of packets and streams sent to the peer", PeerCounters::offered_bytes),
+    ("delivered", "Bytes of packets and streams delivered from the peer", PeerCounters::delivered_bytes),
     ("sent", "Bytes of datagrams to the peer, with IP and UDP headers", |it| it.outer_sent_bytes),
     ("received", "Bytes of datagrams from the peer, with IP and UDP headers", |it| it.outer_received_bytes),
 ];
@@ -53,7 +53,7 @@ type Split = (
     &'static [(&'static str, fn(&PeerCounters) -> u64)],
 );
 
-const SPLIT: [Split; 5] = [
+const SPLIT: [Split; 7] = [
     (
         "saved",
         "Bytes not sent, by the mechanism that removed them",
@@ -106,31 +106,72 @@ const SPLIT: [Split; 5] = [
         "how",
         &[("suppressed", |it| it.acks_suppressed), ("stripped", |it| it.acks_stripped)],
     ),
+    (
+        "streams",
+        "TCP connections: streams that this node opened, and that the peer opened; connections that their \
+         destination refused; streams that a reset ended; connections that went in packets for want of a stream",
+        None,
+        "what",
+        &[
+            ("opened", |it| it.streams.opened),
+            ("accepted", |it| it.streams.accepted),
+            ("refused", |it| it.streams.refused),
+            ("aborted", |it| it.streams.aborted),
+            ("passed", |it| it.streams.passed),
+        ],
+    ),
+    (
+        "stream",
+        "Bytes of streams: sent for the first time, sent again, and received",
+        Some(Unit::Bytes),
+        "what",
+        &[
+            ("sent", |it| it.streams.sent_bytes),
+            ("resent", |it| it.streams.resent_bytes),
+            ("received", |it| it.streams.received_bytes),
+        ],
+    ),
 ];
 
 /// A gauge of a peer, if known.
-type Measured = (&'static str, &'static str, Unit, fn(&PeerStatus) -> Option<f64>);
+type Measured = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> Option<f64>);
 
-fn measured() -> [Measured; 8] {
+fn measured() -> [Measured; 12] {
     [
-        ("rtt", "Smoothed round-trip time of the hop", Unit::Seconds, |peer| peer.srtt_seconds),
-        ("loss", "Share of recently sent packets that the air lost", Unit::Ratios, |peer| peer.loss),
-        ("queueing", "Length of the path's queue in time", Unit::Seconds, |peer| peer.queueing_seconds),
-        ("queue", "Bytes in the queue to the peer", Unit::Bytes, |peer| Some(peer.queue_bytes as f64)),
-        ("path_mtu", "Size of the largest outer packet to the peer", Unit::Bytes, |peer| {
+        ("rtt", "Smoothed round-trip time of the hop", Some(Unit::Seconds), |peer| peer.srtt_seconds),
+        ("loss", "Share of recently sent packets that the air lost", Some(Unit::Ratios), |peer| peer.loss),
+        ("queueing", "Length of the path's queue in time", Some(Unit::Seconds), |peer| peer.queueing_seconds),
+        ("queue", "Bytes in the queue to the peer", Some(Unit::Bytes), |peer| Some(peer.queue_bytes as f64)),
+        ("path_mtu", "Size of the largest outer packet to the peer", Some(Unit::Bytes), |peer| {
             peer.path_mtu_bytes.map(|bytes| bytes as f64)
         }),
-        ("overheard", "Share of recent packets for others that the peer overheard", Unit::Ratios, |peer| {
-            peer.overheard_share
-        }),
+        (
+            "overheard",
+            "Share of recent packets for others that the peer overheard",
+            Some(Unit::Ratios),
+            |peer| peer.overheard_share,
+        ),
         (
             "air_time_saved",
             "Air time saved by chunks that the peer had, less the air time of chunks that it lacked",
-            Unit::Seconds,
+            Some(Unit::Seconds),
             |peer| peer.overheard_share.and(Some(peer.counters.air_saved_seconds())),
         ),
-        ("session_age", "Time since the handshake of the session", Unit::Seconds, |peer| {
+        ("session_age", "Time since the handshake of the session", Some(Unit::Seconds), |peer| {
             peer.session_age_seconds
+        }),
+        ("takes_streams", "1 if TCP connections cross the hop as streams, otherwise 0", None, |peer| {
+            peer.streams.as_ref().map(|it| f64::from(u8::from(it.off.is_none())))
+        }),
+        ("open_streams", "Open streams", None, |peer| Some(peer.streams.as_ref()?.open as f64)),
+        (
+            "stream_memory",
+            "Bytes of streams that the node keeps for the peer, and the room that it promised to the peer",
+            Some(Unit::Bytes),
+            |peer| Some(peer.streams.as_ref()?.memory_bytes as f64),
+        ),
+        ("most_stream_memory", "The most of these bytes", Some(Unit::Bytes), |peer| {
+            Some(peer.streams.as_ref()?.most_memory_bytes as f64)
         }),
     ]
 }
@@ -177,7 +218,7 @@ impl Told {
     fn gauges(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
         let kind = ConstGauge::new(0_f64).metric_type();
         for (name, help, unit, measure) in measured() {
-            let mut family = encoder.encode_descriptor(name, help, Some(&unit), kind)?;
+            let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), kind)?;
             for (name, peer) in self.peers() {
                 let labels = [("peer", name)];
                 // An unknown value is omitted.
@@ -262,6 +303,20 @@ mod tests {
         roof.counters.recovered = 3;
         let mut yard = peer("yard");
         (yard.srtt_seconds, yard.loss, yard.reachable) = (None, None, false);
+        roof.streams = Some(node::StreamsStatus {
+            off: None,
+            open: 3,
+            most: 1024,
+            memory_bytes: 2_000,
+            most_memory_bytes: 64 << 20,
+        });
+        roof.counters.streams = node::StreamCounters {
+            opened: 5,
+            sent_bytes: 700,
+            resent_bytes: 70,
+            received_bytes: 9,
+            ..Default::default()
+        };
         metrics(&report(12.5, vec![roof, yard]))
     }
 
@@ -269,7 +324,12 @@ mod tests {
     fn names_carry_units_and_labels_the_peer() {
         let told = told();
         for line in [
-            r#"overheard_offered_bytes_total{peer="roof \"1\""} 1000"#,
+            r#"overheard_offered_bytes_total{peer="roof \"1\""} 1700"#,
+            r#"overheard_streams_total{peer="roof \"1\"",what="opened"} 5"#,
+            r#"overheard_stream_bytes_total{peer="roof \"1\"",what="resent"} 70"#,
+            r#"overheard_takes_streams{peer="roof \"1\""} 1.0"#,
+            r#"overheard_open_streams{peer="roof \"1\""} 3.0"#,
+            r#"overheard_stream_memory_bytes{peer="roof \"1\""} 2000.0"#,
             r#"overheard_sent_bytes_total{peer="roof \"1\""} 400"#,
             r#"overheard_saved_bytes_total{peer="roof \"1\"",mechanism="reduce"} 500"#,
             r#"overheard_lost_and_sent_again_packets_total{peer="roof \"1\"",mechanism="hop"} 3"#,
@@ -281,6 +341,7 @@ mod tests {
             assert!(told.lines().any(|told| told == line), "{line}:\n{told}");
         }
         assert!(!told.contains(r#"overheard_rtt_seconds{peer="yard"}"#), "what is not known is not told");
+        assert!(!told.contains(r#"overheard_open_streams{peer="yard"}"#), "its streams are off here");
         assert!(told.ends_with("# EOF\n"));
     }
 

@@ -3,7 +3,7 @@
 //! A node counts and keeps no history. Once a second a caller requests its [`report`] and passes it to a
 //! [`History`], which keeps the differences: a [`Sample`] for each peer and one for the whole node, ten
 //! minutes in steps of a second and an hour in steps of ten. Rings are bounded in steps and in peers, so a
-//! gateway with a thousand stations needs at most 10 MB.
+//! gateway with a thousand stations needs at most 12 MB.
 //!
 //! There are three views of the series. [`terminal`] draws them with characters (`overheard top`), from the
 //! status socket. [`page`] serves them as a self-contained web page and as JSON, and the counts since the

@@ -105,6 +105,7 @@ pub(crate) mod tests {
             associated_with: None,
             queue_bytes: 0,
             recover: None,
+            streams: None,
             boosted_flows: 0,
             boost_ratio: None,
             counters: PeerCounters::default(),

@@ -5,6 +5,8 @@ use node::{PeerCounters, PeerStatus};
 
 /// Bytes around the frames of one of our datagrams, without IP and UDP headers.
 const AROUND_FRAMES: u64 = 26;
+/// Bytes of a stream that its host would have sent in one packet.
+const FULL_SEGMENT_BYTES: u64 = 1360;
 
 ::page::columns! {
     /// One step: counts in it, and states at its end.
@@ -12,9 +14,9 @@ const AROUND_FRAMES: u64 = 26;
     /// Samples by columns, for transfer: each column has one entry for each step.
     columns Columns
     counts {
-        /// Packets offered to the tunnel and sent.
+        /// Packets offered to the tunnel and sent. Bytes of streams count as full segments.
         offered_packets,
-        /// Their bytes.
+        /// Their bytes, and those of streams.
         offered_bytes,
         /// Datagrams sent.
         sent_datagrams,
@@ -22,7 +24,7 @@ const AROUND_FRAMES: u64 = 26;
         sent_bytes,
         /// Bytes of datagrams received, with outer headers.
         received_bytes,
-        /// Bytes of packets delivered.
+        /// Bytes of packets and streams delivered.
         delivered_bytes,
         /// Bytes that redundancy elimination removed.
         reduced_bytes,
@@ -44,6 +46,12 @@ const AROUND_FRAMES: u64 = 26;
         missed,
         /// Packets dropped from the queue because it was full or slow.
         queue_dropped,
+        /// Bytes of streams sent for the first time.
+        stream_sent_bytes,
+        /// Bytes of streams sent again.
+        stream_resent_bytes,
+        /// Bytes of streams handed to hosts.
+        stream_received_bytes,
     }
     states {
         /// Recent loss rate on the air, in millionths.
@@ -52,6 +60,8 @@ const AROUND_FRAMES: u64 = 26;
         srtt_microseconds,
         /// Bytes that wait to be sent.
         queue_bytes,
+        /// Open streams.
+        open_streams,
     }
 }
 
@@ -61,17 +71,18 @@ impl Sample {
     pub fn between(before: &PeerCounters, now: &PeerStatus) -> Self {
         let it = &now.counters;
         macro_rules! since {
-            ($($counter:ident)+) => { 0 $(+ it.$counter.saturating_sub(before.$counter))+ };
+            ($($($counter:ident).+)+) => { 0 $(+ it.$($counter).+.saturating_sub(before.$($counter).+))+ };
         }
+        let stream_sent_bytes = since!(streams.sent_bytes);
         // IPv6's header if the endpoint is unknown.
         let outer_header_bytes = now.endpoint.map_or(48, node::outer_header_bytes);
         Sample {
-            offered_packets: since!(inner_sent_packets),
-            offered_bytes: since!(inner_sent_bytes),
+            offered_packets: since!(inner_sent_packets) + stream_sent_bytes.div_ceil(FULL_SEGMENT_BYTES),
+            offered_bytes: since!(inner_sent_bytes) + stream_sent_bytes,
             sent_datagrams: since!(outer_sent_datagrams),
             sent_bytes: since!(outer_sent_bytes),
             received_bytes: since!(outer_received_bytes),
-            delivered_bytes: since!(inner_received_bytes),
+            delivered_bytes: since!(inner_received_bytes streams.received_bytes),
             reduced_bytes: since!(removed_bytes),
             shortened_bytes: since!(shortened_bytes),
             overheard_bytes: since!(overheard_removed_bytes),
@@ -82,16 +93,22 @@ impl Sample {
             segments_coded: since!(segments_repaired_coded),
             missed: since!(missed),
             queue_dropped: since!(queue_dropped queue_dropped_by_codel queue_dropped_for_path),
+            stream_sent_bytes,
+            stream_resent_bytes: since!(streams.resent_bytes),
+            stream_received_bytes: since!(streams.received_bytes),
             loss_ppm: (now.loss.unwrap_or(0.0) * 1e6).round() as u64,
             srtt_microseconds: (now.srtt_seconds.unwrap_or(0.0) * 1e6).round() as u64,
             queue_bytes: now.queue_bytes as u64,
+            open_streams: now.streams.as_ref().map_or(0, |streams| streams.open as u64),
         }
     }
 
-    /// Adds another peer's sample of the same step: queues add up, and of other states the highest counts.
+    /// Adds another peer's sample of the same step: queues and open streams add up, and of other states the
+    /// highest counts.
     pub fn beside(&mut self, other: &Sample) {
-        let queue_bytes = self.queue_bytes + other.queue_bytes;
+        let (queue_bytes, open_streams) =
+            (self.queue_bytes + other.queue_bytes, self.open_streams + other.open_streams);
         self.then(other);
-        self.queue_bytes = queue_bytes;
+        (self.queue_bytes, self.open_streams) = (queue_bytes, open_streams);
     }
 }

@@ -5,6 +5,7 @@
 
 mod charts;
 mod stations;
+mod streams;
 mod summary;
 
 use crate::figures::duration;
@@ -83,16 +84,20 @@ pub fn draw(frame: &mut Frame<'_>, view: View, shown: Shown<'_>) {
     let lines = frame.area().height;
     let of_table = (peers + 2).min(lines / 3).max(3);
     let of_legend = if lines < LINES_FOR_ALL { 0 } else { lines_of(stations::LEGEND, frame.area().width) };
-    let [head, notes, charts, table, legend, foot] = Layout::vertical([
+    let of_streams = streams::told(view, &shown);
+    let lines_of_streams = of_streams.as_ref().map_or(0, |text| lines_of(text, frame.area().width).min(3));
+    let [head, notes, charts, table, streams, legend, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(shown.notes.len().min(4) as u16),
         Constraint::Fill(1),
         Constraint::Length(of_table),
+        Constraint::Length(lines_of_streams),
         Constraint::Length(of_legend.min(4)),
         Constraint::Length(1),
     ])
     .areas(frame.area());
     frame.render_widget(legend_text(), legend);
+    frame.render_widget(Paragraph::new(of_streams.unwrap_or_default()).wrap(Wrap { trim: true }), streams);
     frame.render_widget(header(shown.report), head);
     let said: Vec<Line<'_>> =
         shown.notes.iter().map(|note| Line::from(note.as_str()).fg(Color::Yellow)).collect();

@@ -13,7 +13,7 @@ use ratatui::widgets::{Row, Table, TableState};
 const HEAD: [&str; 11] =
     ["STATION", "OFFERED", "SENT", "SAVED", "LOSS", "MISSED", "RTT", "REPAIRED", "RE", "OVERHEARD", "QUEUE"];
 /// The meaning of the columns, in the time shown. LOSS, RTT and QUEUE are those of now.
-pub const LEGEND: &str = "OFFERED: inner packets to the station. SENT: all datagrams for them. SAVED: the share not sent; +: SENT \
+pub const LEGEND: &str = "OFFERED: bytes for the station. SENT: all datagrams for them. SAVED: the share not sent; +: SENT \
                           beyond OFFERED. LOSS: packets that the air lost. MISSED: arrived packets that were not restored at \
                           once. RTT: round trip of the hop. REPAIRED: sent again. RE: repetitions left out. OVERHEARD: left \
                           out because the station had it. QUEUE: waits to be sent.";

@@ -57,6 +57,45 @@ fn a_small_terminal_shows_what_matters_of_one_station_in_an_hour() {
 }
 
 #[test]
+fn streams_are_told_where_a_peer_has_them() {
+    let mut peers = ["roof", "yard", "barn"].map(peer);
+    let on = node::StreamsStatus { open: 3, most: 1024, memory_bytes: 2_100_000, ..Default::default() };
+    let off = node::StreamsStatus { off: Some("at the peer".to_owned()), open: 0, ..on.clone() };
+    peers[0].streams = Some(node::StreamsStatus { most_memory_bytes: 64 << 20, ..on });
+    peers[1].streams = Some(node::StreamsStatus { memory_bytes: 0, ..off });
+    peers[0].counters.streams = node::StreamCounters {
+        opened: 12,
+        accepted: 4,
+        refused: 2,
+        aborted: 1,
+        passed: 5,
+        sent_bytes: 45_200_000,
+        resent_bytes: 1_100_000,
+        received_bytes: 3_200_000,
+    };
+    let report = report(1.0, peers.to_vec());
+    let mut gathered = Gathered::default();
+    let mut history = History::new(AirTime::at(24e6));
+    history.note(&report.snapshot.node);
+    gathered.take(&history.series(Step::Second, 0.0));
+    let shown = Shown { report: &report, gathered: &gathered, notes: &[] };
+    let of = |subject: usize| streams::told(View { subject, ..View::default() }, &shown);
+    assert_eq!(
+        of(0).unwrap(),
+        "Streams: 3 open, of 2048 at most; memory 2.1 MB, of 67.1 MB at most. Off: yard (at the peer). Since the start: 12 \
+         opened here, 4 opened by peers, 2 refused by their destination, 1 reset, 5 connections in packets for want of a \
+         stream; 45.2 MB sent, 1.1 MB sent again, 3.2 MB received."
+    );
+    assert!(of(1).unwrap().contains(" 12 opened here") && !of(1).unwrap().contains("Off"));
+    assert!(of(2).unwrap().contains("Off: yard (at the peer)"));
+    assert_eq!(of(3), None, "streams are off at this node for the barn");
+    let mut terminal = Terminal::new(TestBackend::new(120, 32)).unwrap();
+    terminal.draw(|frame| draw(frame, View::default(), shown)).unwrap();
+    let picture = terminal.backend().to_string();
+    assert!(picture.contains("3 open, of 2048") && picture.contains("3.2 MB received."), "{picture}");
+}
+
+#[test]
 fn no_size_of_terminal_is_too_small() {
     for columns in [1, 5, 20, 79, 300] {
         for lines in [1, 2, 5, 13, 60] {

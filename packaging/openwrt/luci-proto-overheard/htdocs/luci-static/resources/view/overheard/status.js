@@ -18,8 +18,12 @@ function rate(share) {
 	return share == null ? '-' : '%.1f%%'.format(share * 100);
 }
 
+function offered(counters) {
+	return counters.inner_sent_bytes + counters.streams.sent_bytes;
+}
+
 function saved(counters) {
-	const before = counters.inner_sent_bytes, after = counters.outer_sent_bytes;
+	const before = offered(counters), after = counters.outer_sent_bytes;
 	return before > after ? rate((before - after) / before) : '-';
 }
 
@@ -37,9 +41,9 @@ function nodeOf(report) {
 			session(peer),
 			peer.srtt_seconds == null ? '-' : '%.1f ms'.format(peer.srtt_seconds * 1000),
 			rate(peer.loss),
-			'%1024mB'.format(peer.counters.inner_sent_bytes),
+			'%1024mB'.format(offered(peer.counters)),
 			saved(peer.counters),
-			'%1024mB'.format(peer.counters.inner_received_bytes)
+			'%1024mB'.format(peer.counters.inner_received_bytes + peer.counters.streams.received_bytes)
 		].map(function(cell) {
 			return E('td', { 'class': 'td' }, cell);
 		}));
