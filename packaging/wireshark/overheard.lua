@@ -62,6 +62,9 @@ local NAMES = { [6] = true, [11] = true, [12] = true, [13] = true, [14] = true, 
 -- made: END frame types
 -- What a receipt says of sequences.
 local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }
+-- Why a stream is given up.
+local CAUSES = { [0] = "reset", [1] = "refused", [2] = "no answer", [3] = "no stream is free", [4] = "addresses not allowed" }
+local STREAM_OPEN, STREAM_DATA, STREAM_END, STREAM_ABORT = 37, 38, 39, 41
 local RECEIPT, REQUEST, COMPACT, SHORT, SHARED, PACKET = 4, 5, 2, 15, 22, 1
 local GROUP = 4
 
@@ -106,6 +109,19 @@ f.asked = ProtoField.uint24("overheard.request.sequence", "Asked for")
 f.number = ProtoField.uint24("overheard.shared.number", "Number in the group")
 f.shared_compressed = ProtoField.bool("overheard.shared.compressed", "Its rest is compressed", 8, nil, 0x80)
 f.inner_type = ProtoField.uint8("overheard.shared.frame", "Frame that is shared", base.DEC, FRAMES, 0x7f)
+f.stream = ProtoField.uint32("overheard.stream", "Stream")
+f.stream_own = ProtoField.bool("overheard.stream.own", "Opened by the sender of the frame")
+f.stream_source = ProtoField.ipv4("overheard.stream.source", "Source")
+f.stream_source_ipv6 = ProtoField.ipv6("overheard.stream.source_ipv6", "Source")
+f.stream_source_port = ProtoField.uint16("overheard.stream.source_port", "Source port")
+f.stream_destination = ProtoField.ipv4("overheard.stream.destination", "Destination")
+f.stream_destination_ipv6 = ProtoField.ipv6("overheard.stream.destination_ipv6", "Destination")
+f.stream_destination_port = ProtoField.uint16("overheard.stream.destination_port", "Destination port")
+f.stream_offset = ProtoField.uint32("overheard.stream.offset", "Offset of the first byte, low 32 bits")
+f.stream_bytes = ProtoField.bytes("overheard.stream.bytes", "Bytes of the stream")
+f.stream_end = ProtoField.uint32("overheard.stream.end", "Number of all bytes, low 32 bits")
+f.stream_limit = ProtoField.uint32("overheard.stream.limit", "Room up to this offset, low 32 bits")
+f.stream_cause = ProtoField.uint8("overheard.stream.cause", "Cause", base.DEC, CAUSES)
 
 local malformed = ProtoExpert.new("overheard.malformed", "Makes no sense", expert.group.MALFORMED, expert.severity.WARN)
 overheard.experts = { malformed }
@@ -236,6 +252,41 @@ local function receipt(buffer, tree)
     return true
 end
 
+-- A frame of a stream; false if it makes no sense.
+local function stream(kind, buffer, tree)
+    local name, at = varint(buffer, 0)
+    if not name then return false end
+    tree:add(f.stream, buffer(0, at), math.floor(name / 2))
+    tree:add(f.stream_own, buffer(0, at), name % 2 == 1)
+    tree:append_text(", stream " .. math.floor(name / 2))
+    local length = buffer:len()
+    if kind == STREAM_OPEN then
+        local version = buffer(at, 1):uint()
+        if version ~= 4 and version ~= 6 then return false end
+        local bytes = version == 4 and 4 or 16
+        local ends = version == 4 and { f.stream_source, f.stream_destination }
+            or { f.stream_source_ipv6, f.stream_destination_ipv6 }
+        at = at + 1
+        for place, port in ipairs({ f.stream_source_port, f.stream_destination_port }) do
+            tree:add(ends[place], buffer(at, bytes))
+            tree:add(port, buffer(at + bytes, 2))
+            at = at + bytes + 2
+        end
+    elseif kind == STREAM_ABORT then
+        tree:add(f.stream_cause, buffer(at, 1))
+        at = at + 1
+    else
+        local field = kind == STREAM_DATA and f.stream_offset or kind == STREAM_END and f.stream_end or f.stream_limit
+        tree:add(field, buffer(at, 4))
+        at = at + 4
+        if kind == STREAM_DATA then
+            if at < length then tree:add(f.stream_bytes, buffer(at)) end
+            return true
+        end
+    end
+    return at == length
+end
+
 -- What is in a frame; false if it makes no sense.
 local function body(kind, buffer, pinfo, tree)
     if kind == PACKET then
@@ -255,6 +306,8 @@ local function body(kind, buffer, pinfo, tree)
         tree:add(f.shared_compressed, buffer(3, 1))
         tree:add(f.inner_type, buffer(3, 1))
         tree:add(f.body, buffer(4))
+    elseif kind >= STREAM_OPEN and kind <= STREAM_ABORT then
+        return stream(kind, buffer, tree)
     elseif NAMES[kind] then
         tree:add(f.packet_sequence, buffer(0, 3))
         if buffer:len() > 3 then tree:add(f.body, buffer(3)) end

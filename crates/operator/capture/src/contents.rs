@@ -1,6 +1,8 @@
 //! The contents of an Overheard unit as text: the removed parts of each packet, and the basis of each
 //! removal.
 
+mod streams;
+
 use re::literals::Expander;
 use std::fmt::Write;
 use wire::frame::{self, Frame, FrameType, Frames, Reduced};
@@ -148,6 +150,11 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
             [0] => "is associated with another gateway".to_owned(),
             _ => "is associated with this gateway".to_owned(),
         },
+        FrameType::StreamOpen
+        | FrameType::StreamData
+        | FrameType::StreamEnd
+        | FrameType::StreamCredit
+        | FrameType::StreamAbort => streams::told(frame_type, body).unwrap_or_else(|why| why.to_string()),
         other => format!("{}, {bytes} bytes", other.name()),
     }
 }
@@ -254,6 +261,40 @@ mod tests {
             "packet 100: 50 bytes as they are; nothing repeats, or it does not pay\n\
              packet 101: 75 bytes for 1260: 1200 bytes removed, which the receiver has, 1200 at 44 of packet 98\n\
              a ping"
+        );
+    }
+
+    #[test]
+    fn frames_of_streams_are_told_with_their_fields() {
+        use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open};
+        let (own, other) = (Name { number: 3, is_own: true }, Name { number: 5, is_own: false });
+        let mut plaintext = Vec::new();
+        frame::emit_sequence(100, &mut plaintext);
+        let mut push = |frame_type, emit: &dyn Fn(&mut Vec<u8>)| {
+            let mut body = Vec::new();
+            emit(&mut body);
+            frame::emit(frame_type, &body, &mut plaintext);
+        };
+        push(FrameType::StreamOpen, &|body| {
+            let [source, destination] = ["10.0.0.2:5000", "10.0.0.1:80"].map(|end| end.parse().unwrap());
+            Open { name: own, source, destination }.emit(body);
+        });
+        push(FrameType::StreamData, &|body| {
+            Data::emit_front(own, 4000, body);
+            body.extend_from_slice(&[0; 70]);
+        });
+        push(FrameType::StreamEnd, &|body| End::emit(own, 4070, body));
+        push(FrameType::StreamCredit, &|body| Credit::emit(other, 16_384, body));
+        push(FrameType::StreamAbort, &|body| Abort { name: other, cause: Cause::Refused }.emit(body));
+        plaintext.extend_from_slice(&[FrameType::StreamData as u8, 1, 7]);
+        assert_eq!(
+            contents(SEALED, &plaintext),
+            "stream 3 begins: from 10.0.0.2:5000 to 10.0.0.1:80\n\
+             stream 3: 70 bytes from byte 4000 on\n\
+             stream 3: it ends before byte 4070\n\
+             stream 5, which the receiver opened: room for bytes before byte 16384\n\
+             stream 5, which the receiver opened: given up, because the destination refuses\n\
+             malformed stream: offset"
         );
     }
 

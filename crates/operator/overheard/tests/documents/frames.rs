@@ -3,9 +3,14 @@
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
 use crate::reference::hold_between;
-use crate::support::documents::read;
+use crate::support::documents::{read, workspace};
+use crate::support::has;
+use capture::{AnnotatedWriter, Interface, LinkType};
 use std::fmt::Write as _;
-use wire::frame::{Class, FrameType};
+use std::process::Command;
+use std::time::Duration;
+use wire::frame::{self, Class, FrameType};
+use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open};
 
 /// A table of Lua with the numbers of the types for which `has` is true.
 fn numbers(name: &str, has: impl Fn(FrameType) -> bool) -> String {
@@ -46,4 +51,70 @@ fn the_specification_has_the_frame_types() {
         // coded repairs and natives say themselves when they take one
         assert!(takes_one == (takes == "yes") || ["coded", "natives"].contains(&frame_type.name()), "{name}");
     }
+}
+
+/// A unit as the interface `opened` of a capture has it, with a frame of each type of streams.
+fn opened_unit_of_streams() -> Vec<u8> {
+    let name = Name { number: 300, is_own: true };
+    let mut bodies: [Vec<u8>; 6] = Default::default();
+    let [open, open_ipv6, data, end, credit, abort] = &mut bodies;
+    let ends = |source: &str, destination: &str| Open {
+        name,
+        source: source.parse().unwrap(),
+        destination: destination.parse().unwrap(),
+    };
+    ends("10.0.0.2:5000", "10.0.0.1:80").emit(open);
+    ends("[fd00::2]:5001", "[fd00::1]:443").emit(open_ipv6);
+    Data::emit_front(name, 4000, data);
+    data.extend_from_slice(b"content");
+    End::emit(name, 4007, end);
+    Credit::emit(name.of_other_end(), 16_384, credit);
+    Abort { name, cause: Cause::Silent }.emit(abort);
+    // version 1, sealed; key id; counter
+    let mut unit = vec![0x10, 0, 0, 9, 0, 0, 7];
+    frame::emit_sequence(100, &mut unit);
+    let types = [
+        FrameType::StreamOpen,
+        FrameType::StreamOpen,
+        FrameType::StreamData,
+        FrameType::StreamEnd,
+        FrameType::StreamCredit,
+        FrameType::StreamAbort,
+    ];
+    types.iter().zip(&bodies).for_each(|(frame_type, body)| frame::emit(*frame_type, body, &mut unit));
+    unit
+}
+
+#[test]
+fn the_dissector_reads_the_fields_of_streams() {
+    if !has("tshark", "tshark") {
+        return;
+    }
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("streams.pcapng");
+    let interface = Interface { name: "opened", description: "units", link_type: LinkType(147) };
+    let mut bytes = Vec::new();
+    let mut writer = AnnotatedWriter::new(&mut bytes, "test", &[interface]).unwrap();
+    writer.write(0, Duration::ZERO, &opened_unit_of_streams(), "").unwrap();
+    writer.flush().unwrap();
+    drop(writer);
+    std::fs::write(&file, bytes).unwrap();
+    let script = workspace().join("packaging/wireshark/overheard.lua");
+    let fields = |names: &[&str]| -> String {
+        let mut tshark = Command::new("tshark");
+        tshark.arg("-X").arg(format!("lua_script:{}", script.display())).arg("-r").arg(&file);
+        tshark.args(["-T", "fields", "-E", "separator= "]);
+        names.iter().for_each(|name| _ = tshark.args(["-e", name]));
+        let output = tshark.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    };
+    assert_eq!(fields(&["overheard.frame", "overheard.stream"]), "37,37,38,39,40,41 300,300,300,300,300,300");
+    let source = ["source", "source_ipv6", "source_port"].map(|name| format!("overheard.stream.{name}"));
+    assert_eq!(fields(&source.each_ref().map(String::as_str)), "10.0.0.2 fd00::2 5000,5001");
+    let destination = source.map(|name| name.replace("source", "destination"));
+    assert_eq!(fields(&destination.each_ref().map(String::as_str)), "10.0.0.1 fd00::1 80,443");
+    let rest = ["offset", "bytes", "end", "limit", "cause"].map(|name| format!("overheard.stream.{name}"));
+    assert_eq!(fields(&rest.each_ref().map(String::as_str)), "4000 636f6e74656e74 4007 16384 2");
+    assert_eq!(fields(&["overheard.malformed", "_ws.lua.error"]), "", "each frame makes sense");
 }
