@@ -104,7 +104,8 @@ class Chart {
     const size = () => ({ width: place.clientWidth, height: HEIGHT });
     const options = { ...size(), axes, scales, cursor: { sync: { key: "time" } }, series: [{ label: "when", value: written(ago) }, ...curves] };
     this.plot = new uPlot(options, [[], ...curves.map(() => [])], place);
-    new ResizeObserver(() => this.plot.setSize(size())).observe(place);
+    // a hidden chart keeps its size: one that grows while it is observed is an error for browsers
+    new ResizeObserver(() => { if (place.clientWidth > 0) this.plot.setSize(size()); }).observe(place);
   }
 
   draw(steps, columns, points, spanSeconds) {

@@ -29,6 +29,7 @@ function tracks(series) {
 }
 
 const charts = new Charts("history.json", tracks, CHARTS);
+at("streams-figure").hidden = true; // after its chart has its size
 
 // What bytes a mechanism left out, and what was repaired, of the columns of a track.
 function saved(of) {
