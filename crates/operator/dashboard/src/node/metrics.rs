@@ -160,9 +160,12 @@ fn measured() -> [Measured; 12] {
         ("session_age", "Time since the handshake of the session", Some(Unit::Seconds), |peer| {
             peer.session_age_seconds
         }),
-        ("takes_streams", "1 if TCP connections cross the hop as streams, otherwise 0", None, |peer| {
-            peer.streams.as_ref().map(|it| f64::from(u8::from(it.off.is_none())))
-        }),
+        (
+            "takes_streams",
+            "1 if TCP connections cross the hop as streams, otherwise 0; absent where this node has streams off",
+            None,
+            |peer| peer.streams.as_ref().map(|it| f64::from(u8::from(it.off.is_none()))),
+        ),
         ("open_streams", "Open streams", None, |peer| Some(peer.streams.as_ref()?.open as f64)),
         (
             "stream_memory",
@@ -170,9 +173,12 @@ fn measured() -> [Measured; 12] {
             Some(Unit::Bytes),
             |peer| Some(peer.streams.as_ref()?.memory_bytes as f64),
         ),
-        ("most_stream_memory", "The most of these bytes", Some(Unit::Bytes), |peer| {
-            Some(peer.streams.as_ref()?.most_memory_bytes as f64)
-        }),
+        (
+            "most_stream_memory",
+            "The most bytes of streams that the node keeps, with the room that it promises",
+            Some(Unit::Bytes),
+            |peer| Some(peer.streams.as_ref()?.most_memory_bytes as f64),
+        ),
     ]
 }
 

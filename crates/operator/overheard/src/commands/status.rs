@@ -7,6 +7,7 @@ mod cache;
 mod cache;
 mod gateways;
 mod relays;
+mod streams;
 
 use anyhow::bail;
 use console::{Table, bytes, duration};
@@ -96,6 +97,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         writeln!(out)?;
     }
     print_recovery(out, node)?;
+    streams::print(out, node)?;
     print_group(out, node)?;
     gateways::print(out, node)?;
     relays::print(out, node)?;
@@ -139,7 +141,7 @@ console::row! {
         rtt: String,
         /// The share of recently sent packets that the air lost, in percent.
         loss: String,
-        /// Bytes of inner packets sent to the peer.
+        /// Bytes of inner packets and of streams sent to the peer.
         offered: String,
         /// Bytes of datagrams sent to the peer, with outer IP and UDP headers, receipts and retransmissions.
         sent: String,
@@ -148,7 +150,7 @@ console::row! {
         saved: String,
         /// Bytes of authenticated datagrams from the peer, with outer IP and UDP headers.
         received: String,
-        /// Bytes of inner packets delivered from the peer.
+        /// Bytes of inner packets and of streams delivered from the peer.
         delivered: String,
         /// Received packets that the node could not restore at once.
         misses: String,
@@ -173,11 +175,11 @@ impl PeerRow {
             path_mtu: peer.path_mtu_bytes.map_or_else(nothing, |bytes| bytes.to_string()),
             rtt: peer.srtt_seconds.map_or_else(nothing, |rtt| format!("{:.1} ms", rtt * 1e3)),
             loss: peer.loss.map_or_else(nothing, |loss| format!("{:.1}%", loss * 100.0)),
-            offered: bytes(it.inner_sent_bytes),
+            offered: bytes(it.offered_bytes()),
             sent: bytes(it.outer_sent_bytes),
-            saved: saved(it.inner_sent_bytes, it.outer_sent_bytes, "overhead "),
+            saved: saved(it.offered_bytes(), it.outer_sent_bytes, "overhead "),
             received: bytes(it.outer_received_bytes),
-            delivered: bytes(it.inner_received_bytes),
+            delivered: bytes(it.delivered_bytes()),
             misses: it.missed.to_string(),
         }
     }

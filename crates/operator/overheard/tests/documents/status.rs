@@ -20,7 +20,7 @@ use syn::{Fields, Item};
 /// The types of a status: source, type, heading, and description.
 type Part = (&'static str, &'static str, &'static str, &'static str);
 
-const NODE: [Part; 16] = [
+const NODE: [Part; 18] = [
     (
         "crates/operator/dashboard/src/node/report.rs",
         "About",
@@ -44,6 +44,18 @@ const NODE: [Part; 16] = [
     ("crates/tunnel/node/src/status.rs", "SharingStatus", "`node.sharing`", ""),
     ("crates/tunnel/node/src/status.rs", "PeerStatus", "`node.peers[]`", "One object for each peer."),
     ("crates/tunnel/node/src/status.rs", "PeerCounters", "`node.peers[].counters`", COUNTED),
+    (
+        "crates/tunnel/node/src/status/streams.rs",
+        "StreamCounters",
+        "`node.peers[].counters.streams`",
+        "TCP connections that crossed the hop as [streams](../features/streams.md).",
+    ),
+    (
+        "crates/tunnel/node/src/status/streams.rs",
+        "StreamsStatus",
+        "`node.peers[].streams`",
+        "The present state of the [streams](../features/streams.md).",
+    ),
     ("crates/tunnel/node/src/status.rs", "OverheardAtRate", "`node.peers[].overheard_by_rate[]`", ""),
     ("crates/tunnel/node/src/status.rs", "RecoverStatus", "`node.peers[].recover`", ""),
     (
@@ -88,8 +100,9 @@ const COUNTED: &str =
 const REFUSED: &str = "The node refused these datagrams and packets before they changed anything.";
 
 /// Where rows of printed tables have their types, in the order of the printout.
-const ROWS: [&str; 3] = [
+const ROWS: [&str; 4] = [
     "crates/operator/overheard/src/commands/status.rs",
+    "crates/operator/overheard/src/commands/status/streams.rs",
     "crates/operator/overheard/src/commands/status/gateways.rs",
     "crates/operator/overheard/src/commands/status/relays.rs",
 ];
@@ -366,6 +379,7 @@ fn everything() -> dashboard::node::Report {
         associated_with: None,
         queue_bytes: 0,
         recover: Some(node::RecoverStatus { flows: 1, bytes: 1, packets: 1, slots: 1, loss: None }),
+        streams: Some(node::StreamsStatus::default()),
         boosted_flows: 0,
         boost_ratio: None,
         counters: node::PeerCounters::default(),

@@ -132,7 +132,7 @@ fn the_dashboard_draws_in_a_browser_what_passes() {
     assert_eq!(complaints, Vec::<String>::new());
     // uPlot draws each chart on its own canvas, and the table has the station's name with megabytes behind
     // it.
-    assert_eq!(page.matches("<canvas").count(), 6, "{page}");
+    assert_eq!(page.matches("<canvas").count(), 7, "{page}");
     let row =
         page.split("<td>roof</td><td>").nth(1).unwrap_or_else(|| panic!("no row of the station: {page}"));
     assert!(row.split('<').next().unwrap().ends_with(" MB"), "{row}");

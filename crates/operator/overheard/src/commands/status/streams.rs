@@ -1,0 +1,135 @@
+//! TCP connections that cross the hop as streams.
+
+use console::{Table, bytes};
+use std::io::Write;
+
+/// Prints the streams with each peer, where they are on at this node.
+pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
+    let rows: Vec<_> = node.peers.iter().filter_map(StreamsRow::of).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    Table::of(rows.into_iter()).write(out)?;
+    writeln!(out)
+}
+
+console::row! {
+    /// One row for each peer, on a node with `streams`. Connections beside streams go in packets.
+    struct StreamsRow {
+        /// The name of the peer.
+        streams: String,
+        /// `on`: TCP connections cross the hop as streams. Otherwise `off`, and the reason. `at the peer`:
+        /// streams are off in the peer's configuration, or its version has none. `plain session`: the two
+        /// ends have no version of the formats in common. `no session`: the two ends have not met. `stations overhear`, `relays`, `several gateways`:
+        /// streams do not work beside these.
+        state: String,
+        /// Open streams, and the most of them at once.
+        open: String,
+        /// Streams that this node opened for connections of its hosts.
+        opened_here: String,
+        /// Streams that the peer opened for connections of its hosts.
+        by_the_peer: String,
+        /// Connections that their destination refused, or did not answer.
+        refused: String,
+        /// Streams that ended by a reset of a host, or because a node began anew.
+        reset: String,
+        /// Connections that went in packets: no stream was free on one of the nodes, or the peer does not
+        /// allow the addresses.
+        in_packets: String,
+        /// Bytes of streams sent to the peer for the first time.
+        sent: String,
+        /// Bytes of streams sent again.
+        sent_again: String,
+        /// Bytes of streams from the peer, handed to hosts.
+        received: String,
+        /// Bytes of streams that this node keeps for the peer, with the room that it promised to the peer.
+        /// Then the most of them.
+        memory: String,
+    }
+}
+
+impl StreamsRow {
+    fn of(peer: &node::PeerStatus) -> Option<Self> {
+        let (now, it) = (peer.streams.as_ref()?, &peer.counters.streams);
+        Some(StreamsRow {
+            streams: peer.name.clone(),
+            state: now.off.as_ref().map_or_else(|| "on".to_owned(), |why| format!("off: {why}")),
+            open: format!("{} of {}", now.open, now.most),
+            opened_here: it.opened.to_string(),
+            by_the_peer: it.accepted.to_string(),
+            refused: it.refused.to_string(),
+            reset: it.aborted.to_string(),
+            in_packets: it.passed.to_string(),
+            sent: bytes(it.sent_bytes),
+            sent_again: bytes(it.resent_bytes),
+            received: bytes(it.received_bytes),
+            memory: format!("{} of {}", bytes(now.memory_bytes), bytes(now.most_memory_bytes)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_a_row_for_each_peer_with_streams_on_here() {
+        let peer = |name: &str, streams: serde_json::Value| -> node::PeerStatus {
+            let text = serde_json::json!({
+                "name": name, "public_key": "", "reachable": true, "source_ports": 1, "heard_ports": 1,
+                "path_mtu_confirmed": true, "queue_bytes": 0, "streams": streams,
+                "counters": node::PeerCounters::default(),
+            });
+            serde_json::from_value(text).expect("a status")
+        };
+        let state = |off: Option<&str>| {
+            serde_json::json!({
+                "off": off, "open": 3, "most": 1024, "memory_bytes": 2_100_000, "most_memory_bytes": 64 << 20,
+            })
+        };
+        let mut peers = vec![
+            peer("roof", state(None)),
+            peer("yard", state(Some("at the peer"))),
+            peer("barn", serde_json::Value::Null),
+        ];
+        peers[0].counters.streams = node::StreamCounters {
+            opened: 12,
+            accepted: 4,
+            refused: 2,
+            aborted: 1,
+            passed: 5,
+            sent_bytes: 45_200_000,
+            resent_bytes: 1_100_000,
+            received_bytes: 3_200_000,
+        };
+        let mut node = node::Status {
+            public_key: String::new(),
+            boot: 1,
+            uptime_seconds: 1.0,
+            policy: "adaptive".to_owned(),
+            peers,
+            destinations: Vec::new(),
+            sharing: None,
+            collisions: 0,
+            refused: node::Refused::default(),
+        };
+        let printed = |node: &node::Status| {
+            let mut out = Vec::new();
+            print(&mut out, node).expect("memory takes it");
+            let text = String::from_utf8(out).expect("text");
+            let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+            text.lines().map(line).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            printed(&node),
+            [
+                "STREAMS STATE OPEN OPENED HERE BY THE PEER REFUSED RESET IN PACKETS SENT SENT AGAIN RECEIVED MEMORY",
+                "roof on 3 of 1024 12 4 2 1 5 45.2 MB 1.1 MB 3.2 MB 2.1 MB of 67.1 MB",
+                "yard off: at the peer 3 of 1024 0 0 0 0 0 0 B 0 B 0 B 2.1 MB of 67.1 MB",
+                "",
+            ]
+        );
+        node.peers.retain(|peer| peer.name == "barn");
+        assert_eq!(printed(&node), [""; 0], "no table where streams are off");
+    }
+}
