@@ -9,7 +9,7 @@ pub fn print(out: &mut impl Write, node: &node::Status) -> std::io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    Table::of(rows.into_iter()).write(out)?;
+    Table::of(rows).write(out)?;
     writeln!(out)
 }
 
@@ -20,8 +20,8 @@ console::row! {
         streams: String,
         /// `on`: TCP connections cross the hop as streams. Otherwise `off`, and the reason. `at the peer`:
         /// streams are off in the peer's configuration, or its version has none. `plain session`: the two
-        /// ends have no version of the formats in common. `no session`: the two ends have not met. `stations overhear`, `relays`, `several gateways`:
-        /// streams do not work beside these.
+        /// ends have no version of the formats in common. `no session`: the two ends have not met. `stations
+        /// overhear`, `relays`, `several gateways`: streams do not work beside these.
         state: String,
         /// Open streams, and the most of them at once.
         open: String,
