@@ -6,11 +6,13 @@ mod hosts;
 mod killed;
 mod programs;
 mod servers;
+mod shown;
 
 use crate::support::Site;
 use crate::support::delay::Delay;
 use crate::support::namespaces::{Behind, Machine, Node};
 use crate::support::traffic::answers;
+use serde_json::Value;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
@@ -81,18 +83,20 @@ impl Pair {
         (listener, address)
     }
 
-    /// A counter of both nodes together.
+    /// A counter of both nodes together, by its JSON pointer.
     fn count(&self, counter: &str) -> u64 {
-        let of = |node: &Node| node.status()["node"]["peers"][0]["counters"][counter].as_u64().unwrap();
+        let of = |node: &Node| {
+            node.status()["node"]["peers"][0]["counters"].pointer(counter).and_then(Value::as_u64).unwrap()
+        };
         of(&self.station) + of(&self.gateway)
     }
 
-    /// Fails if a connection crossed the hop in packets, or if fewer bytes than these crossed it at all.
+    /// Fails if a connection crossed the hop in packets, or if fewer bytes than these crossed it as streams.
     fn assert_all_went_as_streams(&self, least_bytes: u64) {
         let status = || format!("{:#}\n{:#}", self.station.status(), self.gateway.status());
-        let packets = self.count("inner_sent_packets");
+        let packets = self.count("/inner_sent_packets");
         assert!(packets <= MOST_OTHER_PACKETS, "{packets} packets: {}", status());
-        let bytes = self.count("outer_sent_bytes");
+        let bytes = self.count("/streams/sent_bytes");
         assert!(bytes >= least_bytes, "{bytes} bytes of {least_bytes}: {}", status());
     }
 }

@@ -1,6 +1,4 @@
-//! Streams between two running nodes, and where an operator sees them.
-
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
+//! Where an operator sees streams.
 
 use crate::support::Site;
 use crate::support::browser::browsed;
