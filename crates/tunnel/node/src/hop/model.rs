@@ -175,8 +175,11 @@ impl Model {
         (self.gain() * rate / (1.0 - self.loss)).max(least)
     }
 
-    /// What is due within this time leaves at once.
+    /// What is due within this time leaves at once. A queue that was full may be short.
     fn at_once(&self, told: Option<f64>) -> Duration {
+        if self.ceiling.bytes().is_some() {
+            return BURST;
+        }
         BURST.max(Duration::from_secs_f64(AT_ONCE / self.pace(told)))
     }
 

@@ -194,7 +194,7 @@ fn packets_wait_behind_a_gap_only_where_the_hop_is_a_small_part_of_the_path() {
     };
     // nothing in it refers to anything, and would wait for that
     let mut rng = ChaCha12Rng::seed_from_u64(9);
-    let random: Vec<Vec<u8>> = (0..400).map(|_| (0..900).map(|_| rng.random()).collect()).collect();
+    let random: Vec<Vec<u8>> = (0..800).map(|_| (0..900).map(|_| rng.random()).collect()).collect();
     let mut reordered = [0, 0];
     for (reordered, beyond) in reordered.iter_mut().zip([0, 400]) {
         let road = Road { loss: 0.05, ..Road::default() };

@@ -71,6 +71,8 @@ pub struct Outstanding {
     /// The same beside a short queue: only the air loses those.
     air_sent: u64,
     air_received: u64,
+    /// Whether the queue was short at the receipt before.
+    was_short: bool,
     /// Repairs restore most of what is lost, a little later.
     is_corrected: bool,
     /// Further repairs may leave for what they did not restore.
@@ -308,7 +310,9 @@ impl Outstanding {
         self.told_came += received;
         self.window_sent += sent;
         self.window_received += received;
-        if self.delay.queue_is_short() {
+        let was_short = std::mem::replace(&mut self.was_short, self.delay.queue_is_short());
+        // between two receipts a full queue may have emptied
+        if was_short && self.was_short {
             self.air_sent += sent;
             self.air_received += received;
             if self.air_sent > AIR_SPAN {
