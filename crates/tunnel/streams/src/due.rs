@@ -24,6 +24,9 @@ impl Streams {
                 self.give_up(now, name, None);
                 self.forget(name);
             } else {
+                if stream.answered_by.is_some_and(|at| at <= now) {
+                    self.give_up_unanswered(now, name, emit);
+                }
                 self.step(now, name, emit);
             }
         }

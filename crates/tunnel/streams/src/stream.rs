@@ -11,6 +11,9 @@ use wire::stream::Cause;
 /// A complete stream answers its host for so much longer.
 const LINGER: Duration = Duration::from_secs(3);
 
+/// The far end answers in this time: its destination may take half of it.
+const ANSWER: Duration = Duration::from_secs(60);
+
 /// How far the connection stands.
 pub enum Phase {
     /// Opened here: the host's SYN waits for the far end's answer.
@@ -53,6 +56,10 @@ pub struct Stream {
     pub timer: Option<Duration>,
     /// When it is forgotten.
     pub forgotten_at: Option<Duration>,
+    /// When the far end is to have answered, once it knows of the stream.
+    pub answered_by: Option<Duration>,
+    /// It waits for memory for its host's bytes.
+    pub starves: bool,
     /// The host was told that no bytes follow.
     is_finished: bool,
     /// The far end spoke last, or nobody yet: it waits for what leaves now.
@@ -73,6 +80,8 @@ impl Stream {
             sends: false,
             timer: None,
             forgotten_at: None,
+            answered_by: None,
+            starves: false,
             is_finished: false,
             is_awaited: true,
         }
@@ -169,6 +178,7 @@ impl Stream {
         }
         self.phase = Phase::Over;
         self.connection = None;
+        self.answered_by = None;
         (self.outgoing, self.incoming) = (Outgoing::default(), Incoming::default());
         self.wants = Wants { abort: cause, ..Wants::default() };
         self.forgotten_at = cause.is_none().then_some(now + LINGER);
@@ -177,22 +187,23 @@ impl Stream {
     /// Takes the fate of a part that left.
     pub fn settle(&mut self, now: Duration, part: Part, came: bool) {
         if matches!(self.phase, Phase::Over) {
-            if part == Part::Abort {
-                if came {
-                    self.forgotten_at = Some(now + LINGER);
-                } else {
-                    self.wants.abort = Some(Cause::Reset);
-                }
+            match part {
+                Part::Abort(_) if came => self.forgotten_at = Some(now + LINGER),
+                Part::Abort(cause) => self.wants.abort = Some(cause),
+                _ => {}
             }
             return;
         }
         match part {
+            Part::Open if came && self.is_unanswered() => {
+                self.answered_by.get_or_insert(now + ANSWER);
+            }
             Part::Open => self.wants.open |= !came && self.is_unanswered(),
             Part::Data(piece) if came => self.outgoing.note_came(piece),
             Part::Data(piece) => self.outgoing.note_lost(piece),
             Part::End => self.outgoing.note_end(came),
             Part::Credit(limit) => self.wants.credit |= !came && limit == self.incoming.limit(),
-            Part::Abort => {}
+            Part::Abort(_) => {}
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The streams of one peer.
 
 use crate::counters::Counters;
+use crate::seen::Seen;
 use crate::stream::{Phase, Stream};
 use crate::tcp::{self, Connection};
 use crate::under_way::UnderWay;
@@ -61,12 +62,16 @@ pub struct Streams {
     pub(crate) bulk: VecDeque<Name>,
     pub(crate) under_way: UnderWay,
     pub(crate) timers: BTreeSet<(Duration, Name)>,
+    /// Streams whose hosts' bytes wait until fewer are kept.
+    pub(crate) starving: VecDeque<Name>,
     next_number: u32,
+    /// Numbers of the far end's streams.
+    seen: Seen,
     connecting: usize,
     /// Bytes that the far end may send, of all streams.
     granted: u64,
     /// Bytes kept until the far end has them, of all streams.
-    kept: usize,
+    pub(crate) kept: usize,
     pub(crate) counters: Counters,
     /// Whether the far end waits for something that left.
     pub(crate) is_awaited: bool,
@@ -89,7 +94,9 @@ impl Streams {
             bulk: VecDeque::new(),
             under_way: UnderWay::default(),
             timers: BTreeSet::new(),
+            starving: VecDeque::new(),
             next_number: 0,
+            seen: Seen::default(),
             connecting: 0,
             granted: 0,
             kept: 0,
@@ -145,7 +152,7 @@ impl Streams {
     }
 
     /// A connection goes in packets.
-    fn pass(&mut self, flow: Flow) {
+    pub(crate) fn pass(&mut self, flow: Flow) {
         self.counters.passed += 1;
         if self.passed.len() == MOST_PASSED {
             self.passed.pop_front();
@@ -207,7 +214,8 @@ impl Streams {
     }
 
     fn take_open(&mut self, now: Duration, name: Name, open: &Open, is_allowed: bool) {
-        if self.streams.contains_key(&name) {
+        // one that comes late may be of a stream that is over
+        if name.is_own || !self.seen.note(name.number) {
             return;
         }
         let Open { source, destination, .. } = *open;
@@ -284,13 +292,18 @@ impl Streams {
             Phase::Connecting | Phase::Open => {}
             Phase::Asked(_) | Phase::Over => return Some(name),
         }
+        stream.answered_by = None;
         stream.outgoing.raise_limit(widen_offset(credit.limit, stream.outgoing.limit()));
         Some(name)
     }
 
     fn take_abort(&mut self, now: Duration, abort: Abort, emit: Emit<'_>) -> Option<Name> {
         let name = abort.name.of_other_end();
-        let stream = self.streams.get_mut(&name)?;
+        let Some(stream) = self.streams.get_mut(&name) else {
+            // the message that begins the stream may come later
+            let _ = !name.is_own && self.seen.note(name.number);
+            return None;
+        };
         if matches!(stream.phase, Phase::Over) {
             return None;
         }
@@ -378,12 +391,14 @@ impl Streams {
         self.kept = self.kept + stream.outgoing.kept_bytes() - kept;
         self.granted = self.granted + stream.incoming.granted_bytes() - granted;
         let connection = stream.connection.as_mut().and_then(|connection| connection.timeout(now));
-        let timer = [connection, stream.forgotten_at].into_iter().flatten().min();
+        let timer = [connection, stream.forgotten_at, stream.answered_by].into_iter().flatten().min();
         if timer != stream.timer {
             stream.timer.into_iter().for_each(|before| _ = self.timers.remove(&(before, name)));
             timer.into_iter().for_each(|at| _ = self.timers.insert((at, name)));
             stream.timer = timer;
         }
+        self.note_starving(name);
+        self.feed_next(now);
         self.enqueue(name);
     }
 

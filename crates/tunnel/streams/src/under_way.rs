@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
-use wire::stream::Name;
+use wire::stream::{Cause, Name};
 
 /// More parts are not under way.
 pub const MOST_PARTS: usize = 1 << 16;
@@ -20,7 +20,7 @@ pub enum Part {
     /// Room up to an offset.
     Credit(u64),
     /// The stream is given up.
-    Abort,
+    Abort(Cause),
 }
 
 #[derive(Debug)]

@@ -82,7 +82,7 @@ impl Streams {
         };
         if let Some(cause) = stream.wants.abort.take() {
             Abort { name, cause }.emit(&mut body);
-            write(FrameType::StreamAbort, Part::Abort, &mut body);
+            write(FrameType::StreamAbort, Part::Abort(cause), &mut body);
             return;
         }
         let Wants { open: opens, credit: credits, .. } = std::mem::take(&mut stream.wants);
