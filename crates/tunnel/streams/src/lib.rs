@@ -16,6 +16,8 @@ mod due;
 #[cfg(test)]
 mod hostile;
 mod incoming;
+#[cfg(test)]
+mod late;
 mod outgoing;
 mod patience;
 mod ranges;
