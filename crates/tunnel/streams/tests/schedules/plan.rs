@@ -116,10 +116,10 @@ impl Plan {
         Plan { seed, engines, hop, hosts, conversations }
     }
 
-    /// Whether a full far end may cost a connection: a host was answered before, or nobody answers it.
+    /// Whether a full far end may cost a connection: a host was answered before, or nobody answers it. A SYN
+    /// that comes again may take one stream more.
     pub fn may_fill(&self, opener: usize) -> bool {
-        let (most, count) = (self.engines[1 - opener].most_streams, self.conversations.len());
-        self.engines[opener].answers_early && count > most || count > 2 * most
+        self.engines[1 - opener].most_streams < 2 * self.conversations.len()
     }
 
     /// Many connections at once, all of which idle until the last is open.

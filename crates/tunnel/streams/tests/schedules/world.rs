@@ -143,13 +143,13 @@ impl<'a> World<'a> {
                         return Err(format!("a frame without sense: {frame_type:?}"));
                     }
                 }
-                self.to_hosts(side, emitted);
+                self.hand_to_hosts(side, emitted);
             }
             Event::Receipt(side, sequence, came) => {
                 let mut emitted = Vec::new();
                 self.directions[side].in_flight -= 1;
                 self.engines[side].settle(now, sequence, came, &mut |packet| emitted.push(packet.to_vec()));
-                self.to_hosts(side, emitted);
+                self.hand_to_hosts(side, emitted);
             }
             Event::Wake(number, end) => {
                 let host = &mut self.conversations[number].hosts[end];
@@ -166,7 +166,7 @@ impl<'a> World<'a> {
         while let Some(sequence) = engine.next_given_up(now) {
             engine.settle(now, sequence, false, &mut |packet| emitted.push(packet.to_vec()));
         }
-        self.to_hosts(side, emitted);
+        self.hand_to_hosts(side, emitted);
     }
 
     /// Sends a datagram, if one is to leave.
@@ -187,7 +187,7 @@ impl<'a> World<'a> {
         self.add(judged_at, Event::Receipt(side, sequence, is_held));
     }
 
-    fn to_hosts(&mut self, side: usize, packets: Vec<Vec<u8>>) {
+    fn hand_to_hosts(&mut self, side: usize, packets: Vec<Vec<u8>>) {
         for packet in packets {
             if let Some(at) = self.plan.hosts.draw(&mut self.dice, self.now) {
                 self.add(at, Event::ToHost(side, packet));
@@ -208,7 +208,7 @@ impl<'a> World<'a> {
                 self.add(at, Event::ToHost(1 - side, packet));
             }
         }
-        self.to_hosts(side, emitted);
+        self.hand_to_hosts(side, emitted);
         Ok(())
     }
 
@@ -220,12 +220,12 @@ impl<'a> World<'a> {
             return Err("a packet for a host of the other side".to_owned());
         }
         if let Some(reset) = conversation.take_packet(self.now, end, packet) {
-            self.from_hosts(side, vec![reset]);
+            self.take_from_hosts(side, vec![reset]);
         }
         self.go_on(number, end)
     }
 
-    fn from_hosts(&mut self, side: usize, packets: Vec<Vec<u8>>) {
+    fn take_from_hosts(&mut self, side: usize, packets: Vec<Vec<u8>>) {
         for packet in packets {
             if let Some(at) = self.plan.hosts.draw(&mut self.dice, self.now) {
                 self.add(at, Event::FromHost(side, packet));
@@ -250,7 +250,7 @@ impl<'a> World<'a> {
             host.wakes_at = Some(at);
             self.add(at, Event::Wake(number, end));
         }
-        self.from_hosts(side, emitted);
+        self.take_from_hosts(side, emitted);
         Ok(())
     }
 
