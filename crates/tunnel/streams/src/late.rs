@@ -100,3 +100,22 @@ fn a_far_end_that_never_answers_gets_the_connection_in_packets() {
     assert_eq!(causes(&mut streams, 1), [Cause::Reset]);
     assert!(!streams.take_packet(NOW, &syn, &inner, &mut |_| ()));
 }
+
+#[test]
+fn a_flood_of_opens_is_remembered_within_bounds() {
+    let mut streams = streams(8);
+    (0..50_000).for_each(|number| open(&mut streams, number));
+    assert_eq!(streams.open_streams(), 8);
+    assert!(streams.streams.len() <= 16 && streams.memory_bytes() <= 1 << 20);
+    assert_eq!(streams.counters().accepted, 8);
+}
+
+#[test]
+fn an_open_that_names_a_stream_of_this_end_begins_nothing() {
+    let mut streams = streams(8);
+    let (source, destination) = ends(0);
+    let mut body = Vec::new();
+    Open { name: Name { number: 0, is_own: false }, source, destination }.emit(&mut body);
+    assert!(streams.take_frame(NOW, FrameType::StreamOpen, &body, true, &mut |_| ()));
+    assert_eq!((streams.open_streams(), streams.memory_bytes()), (0, 0));
+}
