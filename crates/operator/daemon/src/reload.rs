@@ -5,7 +5,7 @@
 
 mod fixed;
 
-use crate::config::{Change, Config, Mistake, Product};
+use crate::config::{Change, Config, Kind, Mistake, Preset, Product};
 use crate::tunnel::microseconds_since_1970;
 use anyhow::{Context, bail};
 use fixed::Fixed;
@@ -66,6 +66,8 @@ pub struct Running(Arc<Mutex<State>>);
 struct State {
     control: Control,
     path: PathBuf,
+    /// The preset of the command line.
+    preset: Option<Kind>,
     /// The text of the adopted configuration.
     text: String,
     network_keys: (NetworkKey, Option<NetworkKey>),
@@ -87,6 +89,7 @@ impl Running {
         Running(Arc::new(Mutex::new(State {
             control,
             path: config.path.clone(),
+            preset: config.preset.as_ref().and_then(Preset::of_command_line),
             network_keys: network_keys(config),
             fixed: Fixed::of(config, &text),
             text,
@@ -109,7 +112,7 @@ impl Running {
     /// A fault of the file, or of the machine. The node stays as it is.
     pub fn reload(&self) -> anyhow::Result<Reload> {
         let mut state = self.lock();
-        let (text, mut config) = Config::load_with_text(&state.path, &Product)?;
+        let (text, mut config) = Config::load_with_text(&state.path, state.preset, &Product)?;
         if state.has_keeper || !crate::tunnel::needs_keeper(&config) {
             state.reload(text, &mut config)
         } else {
@@ -183,7 +186,7 @@ impl State {
             bail!("an earlier change was not answered; reload the node, which restarts it");
         }
         let text = change.apply(&self.path, &self.text)?;
-        let mut config = Config::of_text(&self.path, &text, &Product)?;
+        let mut config = Config::of_text(&self.path, &text, self.preset, &Product)?;
         let (roster, differences) = self.followed(&mut config);
         let needs = self.needs_restart(&config, &text, &differences);
         if !needs.is_empty() {

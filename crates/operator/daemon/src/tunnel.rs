@@ -97,6 +97,9 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     }
     let following = config.next_hops.take().map(|settings| NextHops::follow(settings, control.clone()));
     let following = following.transpose().context("cannot start the thread that follows routes")?;
+    if let Some(preset) = &config.preset {
+        tracing::info!("{}: {preset}", config.path.display());
+    }
     tracing::info!(
         "{} up on {} (mtu {}), listening on {listen}, policy {}, {} peers",
         config.role,

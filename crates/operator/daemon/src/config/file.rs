@@ -235,6 +235,9 @@ pub struct Destination {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
+    /// The kind of the link: a preset of defaults. Each key that the file sets wins over it. The log tells at
+    /// the start which keys the kind sets: see [presets](../features/presets.md). Default: none.
+    pub kind: Option<Kind>,
     /// Forward error correction: repairs leave before a loss is known. `"auto"`: where the air loses packets,
     /// about twice as many repairs as losses, and none where nothing is lost. `"off"`: none, for those who
     /// pay by the byte; the node then retransmits losses a round trip later. Only with the policy
@@ -252,6 +255,20 @@ pub struct Link {
     /// faster, the node sends faster; a rate that is too high has no effect. Each end has its own. Not with
     /// `control = "off"`, and not where stations overhear. Default: none.
     pub rate: Option<String>,
+}
+
+/// A kind of link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A satellite far above the ground: a round trip takes about 600 ms.
+    Satellite,
+    /// A cellular network.
+    Lte,
+    /// Nodes that forward for each other, or overhear each other.
+    Mesh,
+    /// One Wi-Fi link between two nodes.
+    Wifi,
 }
 
 /// Whether repairs leave.

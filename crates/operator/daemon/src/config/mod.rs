@@ -16,6 +16,7 @@ mod mtu;
 mod overhear;
 mod overlap;
 mod policies;
+mod preset;
 mod preshared;
 mod rate;
 mod renamed;
@@ -31,10 +32,11 @@ pub use crate::sandbox::Files;
 pub use boost::Boost;
 pub use dashboard::Dashboard;
 pub use edit::{Change, NewPeer};
-pub use file::Role;
+pub use file::{Kind, Role};
 pub use key_file::read_key;
 pub use mistake::Mistake;
 pub use policies::{Policies, Product};
+pub use preset::Preset;
 #[cfg(feature = "cache")]
 pub(crate) use resolve::beside;
 
@@ -47,6 +49,8 @@ pub struct Config {
     pub path: PathBuf,
     /// The node's role.
     pub role: Role,
+    /// The preset of its link.
+    pub preset: Option<Preset>,
     /// The node's configuration.
     pub node: node::Config,
     /// The machine's configuration.
@@ -72,21 +76,31 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads and checks the file at `path`. It resolves the peers' names and has no other side effects.
-    pub fn load(path: &Path, policies: &dyn Policies) -> anyhow::Result<Config> {
-        resolve::resolve(path, read(path)?, policies)
+    /// Reads and checks the file at `path`. `preset` is that of the command line. It resolves the peers' names
+    /// and has no other side effects.
+    pub fn load(path: &Path, preset: Option<Kind>, policies: &dyn Policies) -> anyhow::Result<Config> {
+        Ok(Config::load_with_text(path, preset, policies)?.1)
     }
 
     /// The same, with the text of the file.
-    pub fn load_with_text(path: &Path, policies: &dyn Policies) -> anyhow::Result<(String, Config)> {
+    pub fn load_with_text(
+        path: &Path,
+        preset: Option<Kind>,
+        policies: &dyn Policies,
+    ) -> anyhow::Result<(String, Config)> {
         let text = text_of(path)?;
-        let config = Config::of_text(path, &text, policies)?;
+        let config = Config::of_text(path, &text, preset, policies)?;
         Ok((text, config))
     }
 
     /// Checks this text of the file at `path`.
-    pub fn of_text(path: &Path, text: &str, policies: &dyn Policies) -> anyhow::Result<Config> {
-        resolve::resolve(path, from_text(path, text)?, policies)
+    pub fn of_text(
+        path: &Path,
+        text: &str,
+        preset: Option<Kind>,
+        policies: &dyn Policies,
+    ) -> anyhow::Result<Config> {
+        resolve::resolve(path, from_text(path, text)?, preset, policies)
     }
 }
 

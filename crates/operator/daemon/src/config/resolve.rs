@@ -4,12 +4,13 @@ use super::boost::boost;
 use super::dashboard::dashboard;
 use super::destinations::destinations;
 use super::features;
-use super::file::{Control, Correction, File, Peer, Reduce, Role, Tunnel, WhenDown};
+use super::file::{Control, Correction, File, Kind, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::gateways::gateways;
 use super::key_file::{check_secrets, key_of, public_key};
 use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
+use super::preset::Preset;
 use super::preshared::{self, preshared_keys};
 use super::rate;
 use super::snoop::snoop;
@@ -35,9 +36,15 @@ const PORT: u16 = 4780;
 const MAX_THREADS: usize = 64;
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
-/// Resolves `file`, read from `path`.
-pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::Result<Config> {
+/// Resolves `file`, read from `path`. `preset` is that of the command line.
+pub fn resolve(
+    path: &Path,
+    mut file: File,
+    preset: Option<Kind>,
+    policies: &dyn Policies,
+) -> anyhow::Result<Config> {
     features::check(path, &file)?;
+    let preset = Preset::apply(path, &mut file, preset)?;
     let mistake = |key: &str, what: String| Mistake::at(path, key, what);
     let status_socket = status_socket(path, &file);
     let named: Vec<PathBuf> = [
@@ -157,6 +164,7 @@ pub fn resolve(path: &Path, mut file: File, policies: &dyn Policies) -> anyhow::
     Ok(Config {
         path,
         role,
+        preset,
         node,
         system,
         boost,

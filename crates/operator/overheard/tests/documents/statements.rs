@@ -17,7 +17,7 @@ use std::time::Duration;
 type Value = (&'static str, &'static str, &'static str);
 
 /// Every key of a node's configuration, except those that every node has.
-const OF_NODES: [Value; 67] = [
+const OF_NODES: [Value; 68] = [
     (" snoop", "", "true"),
     (" split", "", "true"),
     (" streams", "", "true"),
@@ -55,6 +55,7 @@ const OF_NODES: [Value; 67] = [
     ("[routing] refresh_seconds", "source = \"kernel\"", "1"),
     ("[[destination]] address", "allowed_ips = [\"10.98.0.9/32\"]", "\"192.0.2.9\""),
     ("[[destination]] allowed_ips", "address = \"192.0.2.9\"", "[\"10.98.0.9/32\"]"),
+    ("[link] kind", "", "\"wifi\""),
     ("[link] fec", "", "\"off\""),
     ("[link] control", "", "\"off\""),
     ("[link] rate", "", "\"20 Mbit/s\""),

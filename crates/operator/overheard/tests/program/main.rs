@@ -23,6 +23,7 @@ mod next_hops;
 mod operator;
 mod overhearing;
 mod path;
+mod presets;
 mod relays;
 mod reload;
 mod roaming;

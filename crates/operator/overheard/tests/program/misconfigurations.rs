@@ -9,7 +9,7 @@ use std::fs;
 /// A key in a configuration, its right and its wrong text, and the sentence that names key and fix.
 type Row = (&'static str, &'static str, &'static str);
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 10] = [
     (
         "\"gateway/private.key\"",
         "\"gateway/public.key\"",
@@ -51,6 +51,11 @@ const ROWS: [Row; 9] = [
         "fd98::1",
         "gateway.toml: [tunnel] addresses: \"fd98::1\" has no prefix length; write the length of the tunnel's network \
          behind it, such as \"fd98::1/64\"",
+    ),
+    (
+        "[tunnel]\n",
+        "[link]\nkind = \"cable\"\n\n[tunnel]\n",
+        "gateway.toml:10: kind: unknown variant `cable`, expected one of `satellite`, `lte`, `mesh`, `wifi`",
     ),
     (
         "name = \"roof\"",

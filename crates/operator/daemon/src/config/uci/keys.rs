@@ -150,6 +150,7 @@ pub const KEYS: &[Key] = &[
     one("routing", "refresh_seconds", Number),
     one("destination", "address", Text),
     list("destination", "allowed_ips", Text),
+    one("link", "kind", Text),
     one("link", "fec", Text),
     one("link", "control", Text),
     one("link", "rate", Text),

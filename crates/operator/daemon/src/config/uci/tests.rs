@@ -64,7 +64,7 @@ fn a_node_accepts_the_translation_of_every_type() {
     ] {
         assert!(toml.lines().any(|it| it == line), "{line}: {toml}");
     }
-    let config = crate::config::Config::of_text(&folder.path().join("oh0.toml"), &toml, &Product);
+    let config = crate::config::Config::of_text(&folder.path().join("oh0.toml"), &toml, None, &Product);
     let config = config.unwrap_or_else(|why| panic!("{why}: {toml}"));
     assert_eq!((config.system.mtu, config.node.group.is_some()), (1300, true));
 }
