@@ -34,7 +34,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 10] = [
+const FIGURES: [Figure; 11] = [
     downloads::FIGURE,
     harder::FIGURE,
     told::FIGURE,
@@ -44,5 +44,6 @@ const FIGURES: [Figure; 10] = [
     presets::FIGURE,
     cellular::FIGURE,
     fairness::FIGURE,
+    fairness::OF_STREAMS,
     overheard::FIGURE,
 ];

@@ -19,16 +19,26 @@ use crate::row::{Row, X};
 /// Fairness.
 pub const FIGURE: Figure = Figure {
     id: "fairness",
-    title: "A bare download beside one through the tunnel, as packets and as a stream",
+    title: "A bare download beside one through the tunnel",
     x: "queue",
     remark: "Two downloads of random bytes share 20 Mbit/s for 30 s. One is bare. The other one is bare or through the default \
-             tunnel, with the same congestion control, as packets or as a stream. The value is the bare one's bytes beside the tunnel by the mean of both \
+             tunnel, with the same congestion control. The value is the bare one's bytes beside the tunnel by the mean of both \
              beside each other. A queue of packets drops from its tail. CoDel has its RFC's target of 5 ms and interval of \
              100 ms, and room for 200 packets. The policer is a token bucket before a queue of 50 packets: 10 Mbit/s, and a \
              burst of 50 full packets. It drops what exceeds it. Losses are independent, in both directions, after the rate. \
              Values are medians over seeds.",
-    needs,
-    rows,
+    needs: |setting| needs(setting, Form::Packets),
+    rows: |results| rows(results, Form::Packets),
+};
+
+/// Fairness of streams.
+pub const OF_STREAMS: Figure = Figure {
+    id: "streams-fairness",
+    title: "A bare download beside one that crosses the hop as a stream",
+    x: "queue",
+    remark: "The downloads and links of figure `fairness`, with `streams = true` on both nodes.",
+    needs: |setting| needs(setting, Form::Streams),
+    rows: |results| rows(results, Form::Streams),
 };
 
 /// Start of both downloads, when the session exists.
@@ -41,12 +51,6 @@ pub(super) const GOAL: f64 = 0.8;
 
 /// The other download for each congestion control: bare, and through the tunnel.
 const CONTROLS: [[Way; 2]; 2] = [[Way::BARE, Way::DEFAULT], [Way::BARE_BBR, Way::DEFAULT_BBR]];
-const FORMS: [Form; 2] = [Form::Packets, Form::Streams];
-
-/// Series of the bare download's bytes, and of the other one's, by the form of that one.
-const SERIES: [[&str; 2]; 2] = [["bare", "tunnelled"], [BESIDE_STREAMS, "streams"]];
-/// ... of the bare one beside streams.
-pub(super) const BESIDE_STREAMS: &str = "bare beside streams";
 
 /// Room for packets under CoDel, and behind the policer.
 const CODEL_PACKETS: usize = 200;
@@ -151,11 +155,11 @@ fn name(shared: Shared, other: Way, form: Form) -> String {
     }
 }
 
-fn needs(setting: &Setting<'_>) -> Vec<Need> {
+fn needs(setting: &Setting<'_>, form: Form) -> Vec<Need> {
     let mut needs = Vec::new();
     for shared in Shared::of(&setting.plan) {
         for [bare, tunnelled] in CONTROLS {
-            let others = FORMS.map(|form| (tunnelled, form)).into_iter().chain([(bare, Form::Packets)]);
+            let others = [(bare, Form::Packets), (tunnelled, form)].into_iter();
             needs.extend(
                 others.map(|(other, form)| Need::Scenario(Box::new(scenario(setting, shared, other, form)))),
             );
@@ -204,12 +208,10 @@ fn bytes(outcome: &Outcome) -> Option<[f64; 2]> {
     Some([bare, other].map(|files| files.iter().map(|file| file.bytes as f64).sum()))
 }
 
-fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
+fn rows(results: &Results<'_>, form: Form) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for shared in Shared::of(&results.setting.plan) {
-        for ([bare, tunnelled], (form, series)) in
-            CONTROLS.into_iter().flat_map(|ways| FORMS.into_iter().zip(SERIES).map(move |form| (ways, form)))
-        {
+        for [bare, tunnelled] in CONTROLS {
             let of = |other, form| -> Result<Vec<Option<[f64; 2]>>> {
                 Ok(results.outcomes(&name(shared, other, form))?.iter().map(bytes).collect())
             };
@@ -218,13 +220,14 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
                 .zip(of(bare, Form::Packets)?)
                 .filter_map(|(one, other)| Some((one?, other?)))
                 .collect();
-            for (index, what) in series.into_iter().enumerate() {
+            for (what, index) in [("bare", 0), ("tunnelled", 1)] {
                 let by_bare: Vec<(f64, f64)> =
                     pairs.iter().map(|(beside, bare)| (beside[index], bare[0].midpoint(bare[1]))).collect();
                 let Place { loss_percent, round_trip_milliseconds } = shared.place;
                 let control = bare.control;
                 let series = format!("{what}, {round_trip_milliseconds} ms, loss {loss_percent}%: {control}");
-                let row = Row::new(FIGURE.id, series, X::Name(shared.queue.to_string()), "ratio");
+                let figure = if form == Form::Packets { FIGURE.id } else { OF_STREAMS.id };
+                let row = Row::new(figure, series, X::Name(shared.queue.to_string()), "ratio");
                 let estimate = Estimate::paired_median(&by_bare);
                 let row = row.measured(estimate, results.setting.driver, by_bare.len() as u32);
                 rows.push(row.goal((index == 0).then_some(GOAL)));
@@ -248,8 +251,9 @@ mod tests {
         let testbed = Testbed::new(&contents).unwrap();
         let plan = Plan { extent: Extent::Whole, seeds: None, trace: Traced::default() };
         let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
-        let needs = needs(&setting);
-        assert_eq!(needs.len(), 20 * 6);
+        let needs: Vec<Need> =
+            [Form::Packets, Form::Streams].into_iter().flat_map(|form| needs(&setting, form)).collect();
+        assert_eq!(needs.len(), 20 * 8);
         for need in needs {
             let Need::Scenario(scenario) = need else { panic!("a scenario") };
             scenario.check().unwrap();

@@ -15,6 +15,7 @@ use super::told;
 use super::voice::{self, LATE};
 use super::way::Way;
 use crate::claim::{Claim, Judging};
+use crate::figure::Figure;
 use crate::row::{Row, X};
 
 /// The program that the default is never slower than.
@@ -46,8 +47,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         a_call_outlasts_bursts(rows),
         cellular_links_have_short_queues(rows),
         cellular_links_are_used(rows),
-        a_bare_download_keeps_its_share(rows, "bare,", "one through the tunnel"),
-        a_bare_download_keeps_its_share(rows, fairness::BESIDE_STREAMS, "streams"),
+        a_bare_download_keeps_its_share(rows, &fairness::FIGURE, "one through the tunnel"),
+        a_bare_download_keeps_its_share(rows, &fairness::OF_STREAMS, "streams"),
     ]
 }
 
@@ -249,13 +250,13 @@ fn of(curve: impl fmt::Display) -> impl Fn(&Row) -> bool {
     move |row| row.series.ends_with(&format!(": {curve}"))
 }
 
-fn a_bare_download_keeps_its_share(rows: &[Row], what: &str, other: &str) -> Claim {
+fn a_bare_download_keeps_its_share(rows: &[Row], figure: &Figure, other: &str) -> Claim {
     let claim = format!(
         "a bare download beside {other} has at least {} of what it has beside a bare one",
         fairness::GOAL
     );
     let mut judging = Judging::new(rows, claim);
-    for (row, value) in judging.all(fairness::FIGURE.id, what, |_| true) {
+    for (row, value) in judging.all(figure.id, "bare", |_| true) {
         judging.cell(value >= fairness::GOAL, || format!("{value:.2} with {}, {}", row.series, row.x));
     }
     judging.done()

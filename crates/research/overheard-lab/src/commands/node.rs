@@ -36,5 +36,5 @@ impl Policies for Laboratory {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     daemon::memory::protect();
     // Nothing that is not part of the experiment may take time in it.
-    tunnel::run(Config::load(&args.config, &Laboratory)?, args.trace.as_deref(), Watched::Never)
+    tunnel::run(Config::load(&args.config, None, &Laboratory)?, args.trace.as_deref(), Watched::Never)
 }
