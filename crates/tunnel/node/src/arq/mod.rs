@@ -124,9 +124,9 @@ impl Arq {
         self.outstanding.take_signals()
     }
 
-    /// Whether a full queue lost something since the last call.
-    pub fn take_congestion(&mut self) -> bool {
-        self.outstanding.take_congestion()
+    /// Whether a full queue lost something since the last call; `air`: the most that the air loses.
+    pub fn take_congestion(&mut self, air: f64) -> bool {
+        self.outstanding.take_congestion(air)
     }
 
     /// How long to wait before something is asked for again.

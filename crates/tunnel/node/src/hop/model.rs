@@ -46,6 +46,8 @@ const AT_ONCE: f64 = 10.0 * 1400.0;
 const BURST: Duration = Duration::from_millis(2);
 /// More of the air's loss is not made up for.
 const MOST_LOSS: f64 = 0.5;
+/// Loss is taken over so many datagrams that left slowly, at least, and at most twice.
+const SLOW_SPAN: u32 = 64;
 /// Silence for so long beyond two round trips is tried by sending a datagram again, then twice as long.
 const PATIENCE: Duration = Duration::from_millis(50);
 const MOST_DOUBLINGS: u32 = 3;
@@ -72,6 +74,8 @@ struct Sent {
     first_sent_at: Duration,
     /// It left after a pause, or nothing waited behind it: the path could have carried more.
     is_limited: bool,
+    /// It left more slowly than others arrive.
+    is_slow: bool,
     is_settled: bool,
 }
 
@@ -100,6 +104,8 @@ pub struct Model {
     round_trip: Duration,
     is_measured: bool,
     loss: f64,
+    /// Datagrams that left slowly, and how many of them were lost.
+    slow: [u32; 2],
     ceiling: Ceiling,
     /// When the next datagram leaves.
     next_at: Duration,
@@ -131,6 +137,7 @@ impl Default for Model {
             round_trip: UNKNOWN,
             is_measured: false,
             loss: 0.0,
+            slow: [0; 2],
             ceiling: Ceiling::default(),
             next_at: Duration::ZERO,
             active_at: Duration::ZERO,
@@ -172,7 +179,10 @@ impl Model {
         let least =
             if self.phase == Phase::Startup { STARTUP_PACE * self.startup_flight() } else { LEAST_FLIGHT };
         let least = least / self.round_trip.as_secs_f64().max(0.001);
-        (self.gain() * rate / (1.0 - self.loss)).max(least)
+        let gain = self.gain();
+        // losses at a slow rate tell of the air alone
+        let loss = if gain < 1.0 { 0.0 } else { self.loss };
+        (gain * rate / (1.0 - loss)).max(least)
     }
 
     /// What is due within this time leaves at once. A queue that was full may be short.
@@ -267,6 +277,7 @@ impl Model {
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             is_limited: self.delivered <= self.limited_until,
+            is_slow: told.is_none() && self.rate().is_some() && self.gain() < 1.0,
             is_settled: false,
         });
     }
@@ -280,6 +291,13 @@ impl Model {
         };
         sent.is_settled = true;
         self.in_flight -= sent.bytes;
+        if sent.is_slow {
+            if self.slow[0] == 2 * SLOW_SPAN {
+                self.slow = self.slow.map(|count| count / 2);
+            }
+            self.slow[0] += 1;
+            self.slow[1] += u32::from(!came);
+        }
         if came {
             self.delivered += sent.bytes;
             self.delivered_at = now;
@@ -303,7 +321,7 @@ impl Model {
     /// loses.
     pub fn update(&mut self, now: Duration, (round_trip, queueing): (Duration, Duration), loss: f64) {
         self.set_round_trip(round_trip);
-        self.loss = loss.clamp(0.0, MOST_LOSS);
+        self.loss = loss.clamp(0.0, MOST_LOSS).min(self.slow_loss());
         let most = 2.0 * self.rate().unwrap_or(0.0) * (round_trip + queueing + RECEIPTS).as_secs_f64();
         self.ceiling.grow(now, round_trip + queueing, most.max(FIRST_FLIGHT));
         let Some(newest) = self.newest.take() else { return };
@@ -331,6 +349,23 @@ impl Model {
             self.phase = Phase::Drain;
         }
         self.advance(now, is_new_round, newest.is_limited);
+    }
+
+    /// The share that is lost at less than the path's rate. What is lost beyond it, we drove out of a queue:
+    /// to make up for that would lose more.
+    fn slow_loss(&self) -> f64 {
+        let [sent, lost] = self.slow.map(f64::from);
+        if sent < f64::from(SLOW_SPAN) {
+            return 1.0;
+        }
+        let share = lost / sent;
+        share + (share.max(0.01) / sent).sqrt()
+    }
+
+    /// The most that the air loses, as a share.
+    #[must_use]
+    pub fn most_air_loss(&self) -> f64 {
+        self.slow_loss()
     }
 
     fn note_rate(&mut self, rate: f64) {

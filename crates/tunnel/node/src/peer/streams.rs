@@ -137,7 +137,7 @@ impl Peer {
     /// Takes what a receipt told of datagrams with streams.
     pub(super) fn settle_streams(&mut self, now: Duration, ctx: &mut Context) {
         let Some((it, link)) = self.streams.as_mut().zip(self.link.as_mut()) else { return };
-        let is_congested = link.arq.take_congestion();
+        let is_congested = link.arq.take_congestion(it.model.most_air_loss());
         let round_trips = link.arq.round_trips();
         let round_trip = round_trips.map(|(shortest, _)| shortest);
         let emit = &mut |packet: &[u8]| ctx.deliver_copy(packet);

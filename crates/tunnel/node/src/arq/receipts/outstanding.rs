@@ -80,7 +80,9 @@ pub struct Outstanding {
     /// The delay from the round trips.
     delay: Delay,
     overflow: Overflow,
-    /// The same, for senders that heed it themselves, whether repairs restore losses or not.
+    /// Sequences that met a long queue, and how many of them were lost, since this was last asked.
+    beside_queue: (u64, u64),
+    /// The losses of full queues, for senders that heed them themselves.
     congestion: Overflow,
 }
 
@@ -197,8 +199,10 @@ impl Outstanding {
         self.overflow.take_signals()
     }
 
-    /// Whether a full queue lost something since the last call.
-    pub fn take_congestion(&mut self) -> bool {
+    /// Whether a full queue lost something since the last call; `air`: the most that the air loses.
+    pub fn take_congestion(&mut self, air: f64) -> bool {
+        let (sent, lost) = std::mem::take(&mut self.beside_queue);
+        self.congestion.note(sent, lost, air.min(self.air_loss()));
         self.congestion.take_signals() > 0
     }
 
@@ -321,7 +325,7 @@ impl Outstanding {
             }
         } else if self.delay.queue_may_overflow() {
             let (lost, air) = (sent.saturating_sub(received), self.air_loss());
-            self.congestion.note(sent, lost, air);
+            self.beside_queue = (self.beside_queue.0 + sent, self.beside_queue.1 + lost);
             if self.is_corrected {
                 self.overflow.note(sent, lost, air);
             }
