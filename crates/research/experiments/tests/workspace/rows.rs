@@ -266,7 +266,11 @@ fn recorded_values_stand_in_columns_of_their_own_in_the_page() {
             continue;
         }
         let panel = line[0].rsplit_once(" (").unwrap().0;
-        let figure = if panel.starts_with("late") { "voice" } else { "downloads" };
+        let figure = match panel {
+            panel if panel.starts_with("late") => "voice",
+            panel if panel.contains("connection") || panel.contains("at once") => "requests",
+            _ => "downloads",
+        };
         let value = file_value(figure, panel, &head, line[1].parse().unwrap());
         assert_eq!(cell.parse().ok(), value, "{head}: {line:?}");
         count += 1;
