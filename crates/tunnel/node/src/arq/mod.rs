@@ -113,6 +113,12 @@ impl Arq {
         self.outstanding.air_loss()
     }
 
+    /// The same, by receipts beside which the queue was short all the time.
+    #[must_use]
+    pub fn calm_loss(&self) -> f64 {
+        self.outstanding.calm_loss()
+    }
+
     /// The number of sequences of whose fate that is the share.
     #[must_use]
     pub fn air_units(&self) -> u64 {

@@ -159,7 +159,7 @@ impl Peer {
             if is_congested {
                 model.note_full_queue(now, round_trips.0 + round_trips.1);
             }
-            model.update(now, round_trips, link.arq.air_loss());
+            model.update(now, round_trips, link.arq.calm_loss());
         }
         let oldest = streams.oldest_under_way().unwrap_or(u64::MAX);
         while repaired.front().is_some_and(|sequence| *sequence < oldest) {

@@ -71,6 +71,9 @@ pub struct Outstanding {
     /// The same beside a short queue: only the air loses those.
     air_sent: u64,
     air_received: u64,
+    /// The same between two receipts with a short queue. A full queue may have emptied before one.
+    calm_sent: u64,
+    calm_received: u64,
     /// Whether the queue was short at the receipt before.
     was_short: bool,
     /// Repairs restore most of what is lost, a little later.
@@ -176,10 +179,13 @@ impl Outstanding {
     /// The share of sequences that the air loses; 0 until a few are known.
     #[must_use]
     pub fn air_loss(&self) -> f64 {
-        match self.air_sent.saturating_sub(self.air_received) {
-            0 => 0.0,
-            lost => (lost + 1) as f64 / (self.air_sent + ASSUMED) as f64,
-        }
+        share_lost(self.air_sent, self.air_received)
+    }
+
+    /// The same, by receipts beside which the queue was short all the time.
+    #[must_use]
+    pub fn calm_loss(&self) -> f64 {
+        share_lost(self.calm_sent, self.calm_received)
     }
 
     /// The number of sequences of whose fate that is the share.
@@ -202,7 +208,7 @@ impl Outstanding {
     /// Whether a full queue lost something since the last call; `air`: the most that the air loses.
     pub fn take_congestion(&mut self, air: f64) -> bool {
         let (sent, lost) = std::mem::take(&mut self.beside_queue);
-        self.congestion.note(sent, lost, air.min(self.air_loss()));
+        self.congestion.note(sent, lost, air.min(self.calm_loss()));
         self.congestion.take_signals() > 0
     }
 
@@ -315,8 +321,15 @@ impl Outstanding {
         self.window_sent += sent;
         self.window_received += received;
         let was_short = std::mem::replace(&mut self.was_short, self.delay.queue_is_short());
-        // between two receipts a full queue may have emptied
         if was_short && self.was_short {
+            self.calm_sent += sent;
+            self.calm_received += received;
+            if self.calm_sent > AIR_SPAN {
+                self.calm_sent /= 2;
+                self.calm_received /= 2;
+            }
+        }
+        if self.was_short {
             self.air_sent += sent;
             self.air_received += received;
             if self.air_sent > AIR_SPAN {
@@ -336,5 +349,13 @@ impl Outstanding {
         }
         self.newest_reported = Some(newest);
         self.received_before = receipt.received;
+    }
+}
+
+/// The share of so many sequences that is lost.
+fn share_lost(sent: u64, received: u64) -> f64 {
+    match sent.saturating_sub(received) {
+        0 => 0.0,
+        lost => (lost + 1) as f64 / (sent + ASSUMED) as f64,
     }
 }
