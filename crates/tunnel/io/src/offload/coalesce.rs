@@ -206,7 +206,8 @@ impl Row {
         let same_ip_header = if ip == 20 {
             let id = |packet: &[u8]| u16::from_be_bytes([packet[4], packet[5]]);
             let is_next = id(packet) == id(head).wrapping_add(self.packets as u16);
-            let is_atomic = head[6] & DO_NOT_FRAGMENT != 0;
+            let is_unnamed = segment.protocol == UDP || id(head) == 0;
+            let is_atomic = is_unnamed && head[6] & DO_NOT_FRAGMENT != 0;
             same(0, 2) && same(6, 9) && (is_next || is_atomic && same(4, 6))
         } else {
             same(0, 4) && same(7, 8)
