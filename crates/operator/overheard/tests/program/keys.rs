@@ -4,13 +4,13 @@
 
 use crate::support::namespaces::{Cabled, Node, possible};
 use crate::support::traffic::answers;
-use crate::support::{PROGRAM, Site, told};
+use crate::support::{PROGRAM, Site, told, wait_until};
 use rustix::process::Signal;
 use std::fs;
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -23,14 +23,6 @@ fn site() -> Site {
     let site = Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#);
     site.add("gateway", "[node]", "revoked_file = \"gateway.revoked\"");
     site
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 fn peer(site: &Site, args: &[&str]) -> Output {
@@ -72,7 +64,7 @@ fn a_lost_station_is_shut_out_at_once_and_after_a_restart() {
     assert_eq!(node.terminate(Signal::TERM).code(), Some(0));
     let node = Node::start(&site, &machines.gateway, "gateway");
     assert!(!answers(&machines.station, gateway(), 56, Duration::from_secs(5)), "after a restart");
-    wait_until("its handshakes are counted", || {
+    wait_until("its handshakes are counted", PATIENCE, || {
         node.status()["node"]["refused"]["handshake_revoked"].as_u64().unwrap() > 0
     });
     fs::write(&file, "# taken back\n").unwrap();
@@ -118,7 +110,9 @@ fn the_networks_key_is_replaced_while_sessions_stay() {
     fs::copy(site.path().join("new/network.key"), site.path().join("network-2.key")).unwrap();
     let taken_up = |node: &Node, times: usize| {
         node.reload();
-        wait_until("it takes up the keys", || node.log().matches("keys are taken up").count() == times);
+        wait_until("it takes up the keys", PATIENCE, || {
+            node.log().matches("keys are taken up").count() == times
+        });
     };
     let boots = || nodes.each_ref().map(|(_, node)| node.status()["node"]["boot"].as_u64().unwrap());
     let before = boots();
@@ -158,7 +152,7 @@ fn two_nodes_with_unequal_keys_have_no_session_and_the_log_says_why() {
     }
     let _gateway = Node::start(&site, &machines.gateway, "gateway");
     let station = Node::start(&site, &machines.station, "station");
-    wait_until("it says why", || {
+    wait_until("it says why", PATIENCE, || {
         station.log().contains("no session with gateway: its answer is under another")
     });
     assert!(!answers(&machines.station, gateway(), 56, Duration::from_secs(2)));

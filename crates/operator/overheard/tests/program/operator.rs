@@ -8,7 +8,7 @@ use crate::support::documents::workspace;
 use crate::support::namespaces::{Cabled, Machine, Node, possible};
 use crate::support::origin::content;
 use crate::support::traffic::{answers, sent_and_returned};
-use crate::support::{PROGRAM, Site, told};
+use crate::support::{PROGRAM, Site, told, wait_until};
 use capture::{CaptureReader, LinkType, Source};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -69,21 +69,13 @@ fn get(machine: &Machine, path: &str) -> String {
     })
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
 #[test]
 fn the_dashboard_tells_what_status_tells() {
     let Some(Tunnel { machines, site, node, _station }) = tunnel() else { return };
     exchange(&machines);
     exchange(&machines); // what was sent before
     assert!(get(&machines.gateway, "/").contains("page.js"));
-    wait_until("the last second is in the history", || {
+    wait_until("the last second is in the history", PATIENCE, || {
         let series: Value = serde_json::from_str(&get(&machines.gateway, "/history.json?step=1")).unwrap();
         let sum = |of: &Value, column: &str| -> u64 {
             of[column].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum()
@@ -165,12 +157,12 @@ fn a_changed_configuration_is_taken_up_if_it_is_right() {
     let right = fs::read_to_string(site.path().join("gateway.toml")).unwrap();
     site.write("gateway.toml", &right.replace("allowed_ips", "allowed_ip"));
     node.reload();
-    wait_until("it says what is wrong", || node.log().contains("did you mean \"allowed_ips\"?"));
+    wait_until("it says what is wrong", PATIENCE, || node.log().contains("did you mean \"allowed_ips\"?"));
     assert!(answers(&machines.station, gateway(), 56, PATIENCE), "the tunnel stays");
     site.write("gateway.toml", &right.replace("[tunnel]", "[tunnel]\nmtu = 1300"));
     let process = node.id();
     node.reload();
-    wait_until("it has the new mtu", || {
+    wait_until("it has the new mtu", PATIENCE, || {
         let asked = Command::new(PROGRAM)
             .args(["status", "--json", "--socket"])
             .arg(site.path().join("gateway.sock"))
@@ -195,7 +187,7 @@ fn a_capture_has_what_passes_and_says_what_was_removed() {
         .arg(&file)
         .spawn()
         .unwrap();
-    wait_until("the capture has begun", || fs::metadata(&file).is_ok_and(|file| file.len() > 0));
+    wait_until("the capture has begun", PATIENCE, || fs::metadata(&file).is_ok_and(|file| file.len() > 0));
     exchange(&machines); // what was sent before
     assert!(capture.wait().unwrap().success());
     use std::os::unix::fs::PermissionsExt;

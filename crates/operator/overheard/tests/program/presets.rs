@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
 use crate::support::namespaces::{Cabled, Node, possible};
-use crate::support::{PROGRAM, Site, told};
+use crate::support::{PROGRAM, Site, told, wait_until};
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(15);
 const SATELLITE: &str = "[link]\nkind = \"satellite\"\n";
@@ -15,14 +15,6 @@ const SATELLITE: &str = "[link]\nkind = \"satellite\"\n";
 /// The lines of a log that tell what a preset sets.
 fn presets(log: &str) -> Vec<&str> {
     log.lines().filter(|line| line.contains(" sets")).collect()
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
@@ -64,12 +56,12 @@ fn the_log_tells_once_what_a_preset_sets_and_a_reload_keeps_that_of_the_command_
         assert!(node.status()["node"]["peers"][0]["streams"].is_object(), "streams are on");
     }
     station.reload();
-    wait_until("nothing is new", || station.log().contains("the configuration has not changed"));
+    wait_until("nothing is new", PATIENCE, || station.log().contains("the configuration has not changed"));
     let with_kind =
         fs::read_to_string(site.path().join("station.toml")).unwrap() + "\n[link]\nkind = \"mesh\"\n";
     site.write("station.toml", &with_kind);
     station.reload();
-    wait_until("the contradiction is told", || {
+    wait_until("the contradiction is told", PATIENCE, || {
         station.log().contains("and the command line has --preset satellite; take one of the two out")
     });
     assert!(station.terminate(Signal::TERM).success());

@@ -5,14 +5,14 @@
 use crate::support::namespaces::{Machine, Medium, Node, possible};
 use crate::support::origin::content;
 use crate::support::traffic::{answers, sent_and_returned};
-use crate::support::{PROGRAM, Site, told};
+use crate::support::{PROGRAM, Site, told, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Interval of the numbered packets.
@@ -22,14 +22,6 @@ const LEAST_PACKETS: u64 = 100;
 
 fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// A gateway and two stations on a medium. The gateway knows the first one, `roof`, alone.
@@ -199,19 +191,21 @@ fn a_reload_adds_and_removes_a_station_and_the_other_loses_no_packet() {
         let more = peer.replace("10.98.0.3/32\"", "10.98.0.3/32\", \"10.99.0.0/24\"");
         cell.site.write("gateway.toml", &format!("{alone}{more}"));
         cell.node.reload();
-        wait_until("it has the route", || cell.medium.machines[0].ip("route").contains("10.99.0.0/24"));
+        wait_until("it has the route", PATIENCE, || {
+            cell.medium.machines[0].ip("route").contains("10.99.0.0/24")
+        });
         assert_eq!(second(), before);
         cell.site.write("gateway.toml", &alone);
         cell.node.reload();
-        wait_until("it is gone", || cell.node.log().contains("peers removed: second"));
+        wait_until("it is gone", PATIENCE, || cell.node.log().contains("peers removed: second"));
         assert!(!cell.second_answers(Duration::from_secs(1)));
         assert!(!cell.medium.machines[0].ip("route").contains("10.99.0.0/24"));
     });
     cell.node.reload();
-    wait_until("nothing is new", || cell.node.log().contains("the configuration has not changed"));
+    wait_until("nothing is new", PATIENCE, || cell.node.log().contains("the configuration has not changed"));
     cell.site.add("gateway", "[tunnel]", "mtu = 1300");
     cell.node.reload();
-    wait_until("it restarts", || cell.node.log().contains("begins anew, because of [tunnel] mtu"));
+    wait_until("it restarts", PATIENCE, || cell.node.log().contains("begins anew, because of [tunnel] mtu"));
     assert!(answers(cell.first(), gateway(), 56, PATIENCE));
     assert_eq!(cell.node.terminate(Signal::TERM).code(), Some(0));
     assert_eq!(cell.medium.machines[0].traces(), Vec::<String>::new());
@@ -247,7 +241,7 @@ fn a_peer_is_added_listed_and_removed_by_the_command_and_the_other_loses_no_pack
     assert!(with.starts_with(&before) && with.contains("name = \"second\""), "{with}");
     assert!(cell.second_answers(PATIENCE));
     cell.node.reload();
-    wait_until("the file has it", || cell.node.log().contains("the configuration has not changed"));
+    wait_until("the file has it", PATIENCE, || cell.node.log().contains("the configuration has not changed"));
     let (code, said) = told(&cell.peer_by_file(&["remove", &cell.second_key, "--write"]));
     assert_eq!((code, cell.file()), (0, before), "{said}");
     assert!(!cell.second_answers(Duration::from_secs(1)));
@@ -272,15 +266,15 @@ fn a_default_route_comes_and_goes_and_the_station_loses_no_packet() {
     let before = (rules(), routes());
     cell.without_loss(|| {
         allow(r#"["10.98.0.1/32", "0.0.0.0/0"]"#);
-        wait_until("it has a rule", || rules().contains("suppress_prefixlength 0"));
+        wait_until("it has a rule", PATIENCE, || rules().contains("suppress_prefixlength 0"));
         assert!(routes().contains("default"), "{}", routes());
         // The rules have the length of the longest prefix with an endpoint inside.
         allow(r#"["10.98.0.1/32", "192.0.0.0/8"]"#);
-        wait_until("it has another rule", || rules().contains("suppress_prefixlength 8"));
-        wait_until("the first is gone", || !rules().contains("suppress_prefixlength 0"));
+        wait_until("it has another rule", PATIENCE, || rules().contains("suppress_prefixlength 8"));
+        wait_until("the first is gone", PATIENCE, || !rules().contains("suppress_prefixlength 0"));
         assert!(routes().contains("192.0.0.0/8") && !routes().contains("default"), "{}", routes());
         allow(r#"["10.98.0.1/32"]"#);
-        wait_until("all is as before", || (rules(), routes()) == before);
+        wait_until("all is as before", PATIENCE, || (rules(), routes()) == before);
     });
     assert_eq!(
         station.log().matches("sessions stay: peers changed: gateway").count(),

@@ -6,6 +6,7 @@
 use crate::support::cells::{Cells, site};
 use crate::support::namespaces::{Node, possible};
 use crate::support::traffic::{answers, sent_and_returned};
+use crate::support::wait_until;
 use rustix::process::Signal;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -39,15 +40,6 @@ fn count(node: &Node, name: &str, counter: &str) -> u64 {
     peer(node, name)["counters"][counter].as_u64().unwrap()
 }
 
-/// Waits until a condition holds.
-fn until(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + patience;
-    while !is_so() {
-        assert!(Instant::now() < end, "not within {patience:?}: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 /// Whether a station is at this gateway, as the station and both gateways see it.
 fn is_with(station: &Node, name: &str, gateways: &[Node; 2], at: usize) -> bool {
     let other = format!("gateway{at}");
@@ -69,7 +61,7 @@ fn what_a_station_overheard_of_another_gateway_its_own_does_not_send() {
     let stations = [0, 1].map(|at| Node::start(&site, &cells.stations[at], &format!("station{at}")));
     for (at, station) in stations.iter().enumerate() {
         let name = format!("station{at}");
-        until(&name, PATIENCE, || is_with(station, &name, &gateways, at));
+        wait_until(&name, PATIENCE, || is_with(station, &name, &gateways, at));
         assert!(answers(&cells.stations[at], server(), 56, PATIENCE), "the tunnel stands");
     }
     // Time for the exchange of group keys and members.
@@ -136,7 +128,7 @@ fn a_station_that_moves_keeps_its_address_and_its_connection() {
     after[5000..].chunks(5000).for_each(&mut exchange);
     println!("the connection rested for {rest:?} while the station moved");
     assert!(rest < Duration::from_secs(20), "{rest:?}");
-    until("both gateways know", PATIENCE, || is_with(&station, "station0", &gateways, 1));
+    wait_until("both gateways know", PATIENCE, || is_with(&station, "station0", &gateways, 1));
     assert!(count(&gateways[1], "gateway0", "forwarded_packets") > 0);
 
     // It returns, and the gateway that it leaves ends.
@@ -161,7 +153,7 @@ fn gateways_that_restart_one_after_the_other_take_their_stations_back() {
     for round in 0..2 {
         for (at, station) in stations.iter().enumerate() {
             let name = format!("station{at}");
-            until(&name, PATIENCE, || is_with(station, &name, &gateways, at));
+            wait_until(&name, PATIENCE, || is_with(station, &name, &gateways, at));
             // By way of the first gateway, also to the station at the second one.
             assert!(answers(&cells.server, format!("10.98.0.{}", 11 + at).parse().unwrap(), 56, PATIENCE));
         }

@@ -6,12 +6,12 @@ use crate::support::chain::Chain;
 use crate::support::namespaces::{Cabled, Node, possible};
 use crate::support::origin::content;
 use crate::support::traffic::{answers, sent_and_returned};
-use crate::support::{PROGRAM, Site, told};
+use crate::support::{PROGRAM, Site, told, wait_until};
 use rustix::process::Signal;
 use std::fs;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Bits of capabilities (linux/capability.h).
@@ -44,18 +44,10 @@ fn keeper_of(process: u32) -> Option<u32> {
 /// Waits until a restarting node has an MTU; it does not answer for a moment.
 fn takes_up(site: &Site, name: &str, mtu: u64) {
     let socket = format!("{name}.sock");
-    wait_until("the change is taken up", || {
+    wait_until("the change is taken up", PATIENCE, || {
         let said = site.run(&["status", "--json", "--socket", &socket]).stdout;
         serde_json::from_slice::<serde_json::Value>(&said).is_ok_and(|status| status["mtu"] == mtu)
     });
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 #[test]
@@ -90,7 +82,7 @@ fn every_thread_of_a_node_is_held_and_it_carries_answers_reloads_and_ends() {
     // A change that needs lost rights is not adopted.
     site.write("gateway.toml", &format!("split = true\n{config}"));
     node.reload();
-    wait_until("it is said", || node.log().contains("[split] take a restart"));
+    wait_until("it is said", PATIENCE, || node.log().contains("[split] take a restart"));
     assert!(answers(&cabled.station, gateway(), 56, PATIENCE), "the tunnel stays as it is");
     drop(station);
     let log = node.log();
@@ -159,7 +151,7 @@ fn a_cache_has_no_rights_when_it_serves_and_its_rules_go_also_when_it_is_killed(
     assert!(of_threads(keeper, "CapPrm").iter().all(|set| set & !NET_ADMIN == 0));
     // It is killed.
     drop(chain.caches[0].take());
-    wait_until("the rules are gone", || !rules(&chain).contains("overheard_cache"));
+    wait_until("the rules are gone", PATIENCE, || !rules(&chain).contains("overheard_cache"));
     // It starts again.
     chain.start(1);
     assert_eq!(chain.curl(&[&chain.url("/fixed/300000")]).0.len(), 300_000);

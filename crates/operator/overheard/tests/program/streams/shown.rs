@@ -1,15 +1,15 @@
 //! Where an operator sees streams.
 
-use crate::support::Site;
 use crate::support::browser::browsed;
 use crate::support::namespaces::{Cabled, Node, possible};
 use crate::support::origin::content;
 use crate::support::traffic::{answers, sent_and_returned};
+use crate::support::{Site, wait_until};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(15);
 const BYTES: usize = 1_000_000;
@@ -56,11 +56,9 @@ fn status_page_and_metrics_show_streams() {
     let returned = sent_and_returned(&machines.station, &machines.gateway, gateway(), &content);
     assert!(returned == content, "every byte comes back");
     // a stream is open for some seconds after its end
-    let end = Instant::now() + PATIENCE;
-    while [&node, &station].iter().any(|node| streams(&node.status()).0["open"] != 0) {
-        assert!(Instant::now() < end, "streams end");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    wait_until("streams end", PATIENCE, || {
+        [&node, &station].iter().all(|node| streams(&node.status()).0["open"] == 0)
+    });
 
     let [at_gateway, at_station] = [&node, &station].map(|node| node.status());
     for (status, [opened, accepted]) in [(&at_gateway, [0, 1]), (&at_station, [1, 0])] {

@@ -23,9 +23,19 @@ pub mod wi_fi;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_overheard");
+
+/// Waits until a condition holds.
+pub fn wait_until(what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + patience;
+    while !is_so() {
+        assert!(Instant::now() < end, "not within {patience:?}: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
 
 /// The laboratory's program, which a build of the whole workspace puts beside the other.
 pub fn laboratory() -> PathBuf {
