@@ -90,7 +90,7 @@ pub struct Model {
     delivered: u64,
     delivered_at: Duration,
     first_sent_at: Duration,
-    /// What leaves before more than this was delivered says nothing of what the path could carry.
+    /// Datagrams that leave before more than this was delivered do not fill the path.
     limited_until: u64,
     /// The most bytes a second of the latest rounds, falling, with the round of each.
     rates: VecDeque<(u64, f64)>,
@@ -185,7 +185,7 @@ impl Model {
         (gain * rate / (1.0 - loss)).max(least)
     }
 
-    /// What is due within this time leaves at once. A queue that was full may be short.
+    /// Datagrams that are due within this time leave at once. A queue that was full may be short.
     fn at_once(&self, told: Option<f64>) -> Duration {
         if self.ceiling.bytes().is_some() {
             return BURST;
@@ -321,7 +321,7 @@ impl Model {
     /// loses.
     pub fn update(&mut self, now: Duration, (round_trip, queueing): (Duration, Duration), loss: f64) {
         self.set_round_trip(round_trip);
-        self.loss = loss.clamp(0.0, MOST_LOSS).min(self.slow_loss());
+        self.loss = loss.clamp(0.0, MOST_LOSS).min(self.most_air_loss());
         let most = 2.0 * self.rate().unwrap_or(0.0) * (round_trip + queueing + RECEIPTS).as_secs_f64();
         self.ceiling.grow(now, round_trip + queueing, most.max(FIRST_FLIGHT));
         let Some(newest) = self.newest.take() else { return };
@@ -351,21 +351,16 @@ impl Model {
         self.advance(now, is_new_round, newest.is_limited);
     }
 
-    /// The share that is lost at less than the path's rate. What is lost beyond it, we drove out of a queue:
-    /// to make up for that would lose more.
-    fn slow_loss(&self) -> f64 {
+    /// The most that the air loses: the share that is lost at less than the path's rate. Further losses are of
+    /// a queue that we filled. To make up for those would lose more.
+    #[must_use]
+    pub fn most_air_loss(&self) -> f64 {
         let [sent, lost] = self.slow.map(f64::from);
         if sent < f64::from(SLOW_SPAN) {
             return 1.0;
         }
         let share = lost / sent;
         share + (share.max(0.01) / sent).sqrt()
-    }
-
-    /// The most that the air loses, as a share.
-    #[must_use]
-    pub fn most_air_loss(&self) -> f64 {
-        self.slow_loss()
     }
 
     fn note_rate(&mut self, rate: f64) {

@@ -56,6 +56,32 @@ struct Sent {
     again: bool,
 }
 
+/// Sequences of late, and how many of them came.
+#[derive(Debug, Default)]
+struct Recent {
+    sent: u64,
+    received: u64,
+}
+
+impl Recent {
+    fn note(&mut self, sent: u64, received: u64) {
+        self.sent += sent;
+        self.received += received;
+        if self.sent > AIR_SPAN {
+            self.sent /= 2;
+            self.received /= 2;
+        }
+    }
+
+    /// The share that was lost.
+    fn share_lost(&self) -> f64 {
+        match self.sent.saturating_sub(self.received) {
+            0 => 0.0,
+            lost => (lost + 1) as f64 / (self.sent + ASSUMED) as f64,
+        }
+    }
+}
+
 /// The sender's account: when each recent sequence left, and what became of it.
 #[derive(Debug, Default)]
 pub struct Outstanding {
@@ -69,11 +95,9 @@ pub struct Outstanding {
     window_sent: u64,
     window_received: u64,
     /// The same beside a short queue: only the air loses those.
-    air_sent: u64,
-    air_received: u64,
+    air: Recent,
     /// The same between two receipts with a short queue. A full queue may have emptied before one.
-    calm_sent: u64,
-    calm_received: u64,
+    calm: Recent,
     /// Whether the queue was short at the receipt before.
     was_short: bool,
     /// Repairs restore most of what is lost, a little later.
@@ -179,19 +203,19 @@ impl Outstanding {
     /// The share of sequences that the air loses; 0 until a few are known.
     #[must_use]
     pub fn air_loss(&self) -> f64 {
-        share_lost(self.air_sent, self.air_received)
+        self.air.share_lost()
     }
 
     /// The same, by receipts beside which the queue was short all the time.
     #[must_use]
     pub fn calm_loss(&self) -> f64 {
-        share_lost(self.calm_sent, self.calm_received)
+        self.calm.share_lost()
     }
 
     /// The number of sequences of whose fate that is the share.
     #[must_use]
     pub fn air_units(&self) -> u64 {
-        self.air_sent
+        self.air.sent
     }
 
     /// The same where repairs restore most of it, so that fates do not show it; else 0.
@@ -322,20 +346,10 @@ impl Outstanding {
         self.window_received += received;
         let was_short = std::mem::replace(&mut self.was_short, self.delay.queue_is_short());
         if was_short && self.was_short {
-            self.calm_sent += sent;
-            self.calm_received += received;
-            if self.calm_sent > AIR_SPAN {
-                self.calm_sent /= 2;
-                self.calm_received /= 2;
-            }
+            self.calm.note(sent, received);
         }
         if self.was_short {
-            self.air_sent += sent;
-            self.air_received += received;
-            if self.air_sent > AIR_SPAN {
-                self.air_sent /= 2;
-                self.air_received /= 2;
-            }
+            self.air.note(sent, received);
         } else if self.delay.queue_may_overflow() {
             let (lost, air) = (sent.saturating_sub(received), self.air_loss());
             self.beside_queue = (self.beside_queue.0 + sent, self.beside_queue.1 + lost);
@@ -349,13 +363,5 @@ impl Outstanding {
         }
         self.newest_reported = Some(newest);
         self.received_before = receipt.received;
-    }
-}
-
-/// The share of so many sequences that is lost.
-fn share_lost(sent: u64, received: u64) -> f64 {
-    match sent.saturating_sub(received) {
-        0 => 0.0,
-        lost => (lost + 1) as f64 / (sent + ASSUMED) as f64,
     }
 }
