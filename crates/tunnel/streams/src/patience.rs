@@ -1,4 +1,4 @@
-//! What streams wait for: memory for their hosts' bytes, and answers of the far end.
+//! Waiting streams: for memory for their hosts' bytes, and for answers of the far end.
 
 use crate::stream::Phase;
 use crate::streams::{Emit, Streams};

@@ -301,7 +301,9 @@ impl Streams {
         let name = abort.name.of_other_end();
         let Some(stream) = self.streams.get_mut(&name) else {
             // the message that begins the stream may come later
-            let _ = !name.is_own && self.seen.note(name.number);
+            if !name.is_own {
+                self.seen.note(name.number);
+            }
             return None;
         };
         if matches!(stream.phase, Phase::Over) {

@@ -38,20 +38,13 @@ impl Form {
         }
     }
 
-    /// The recorded program to compare with where an answer before the server's makes a difference.
-    pub fn rival_for_requests(self) -> Option<&'static str> {
-        match self {
-            Self::StreamsEarlyTold => Some("Hysteria, rate told, fastOpen"),
-            other => other.rival(),
-        }
-    }
-
     /// The recorded program to compare with.
     pub fn rival(self) -> Option<&'static str> {
         match self {
             Self::Packets => None,
             Self::Streams => Some("Hysteria, bbr"),
-            Self::StreamsTold | Self::StreamsEarlyTold => Some("Hysteria, rate told"),
+            Self::StreamsTold => Some("Hysteria, rate told"),
+            Self::StreamsEarlyTold => Some("Hysteria, rate told, fastOpen"),
         }
     }
 }

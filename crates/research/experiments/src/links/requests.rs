@@ -65,7 +65,7 @@ impl Kind {
         let Place { loss_percent, round_trip_milliseconds } = place;
         let goals = self.goals[usize::from(is_early)].filter(|_| round_trip_milliseconds == 100);
         let own = goals.and_then(|goals| Some(goals[LOSSES.iter().position(|loss| *loss == loss_percent)?]));
-        let rival = form.rival_for_requests()?;
+        let rival = form.rival()?;
         let theirs =
             recorded::value(rival, (FIGURE.id, &self.panel()), round_trip_milliseconds, loss_percent);
         own.or(theirs.map(|theirs| AS_FAST * theirs))
@@ -130,7 +130,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What others were measured to need there.
+/// The recorded values of others there.
 fn recorded_rows(kind: &Kind, place: Place) -> Vec<Row> {
     let panel = kind.panel();
     recorded::values(FIGURE.id, &panel, place.round_trip_milliseconds, place.loss_percent)
