@@ -76,8 +76,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads and checks the file at `path`. `preset` is that of the command line. It resolves the peers' names
-    /// and has no other side effects.
+    /// Reads and checks the file at `path`. `preset` is that of the command line. It resolves the peers'
+    /// names and has no other side effects.
     pub fn load(path: &Path, preset: Option<Kind>, policies: &dyn Policies) -> anyhow::Result<Config> {
         Ok(Config::load_with_text(path, preset, policies)?.1)
     }

@@ -30,8 +30,8 @@ impl Fec {
     }
 }
 
-/// The frames of a unit that repairs restore: all but the lane, if one of them is a packet, a part of one, or of
-/// a stream.
+/// The frames of a unit that repairs restore: all but the lane, if one of them is a packet, a part of one,
+/// or of a stream.
 #[must_use]
 pub fn source(frames: &[u8]) -> Option<&[u8]> {
     let mut rest = Frames::new(frames);

@@ -1,5 +1,5 @@
-//! A bound of the bytes under way by losses of full queues, as CUBIC's window (RFC 9438, sections 4.2 to 4.6).
-//! Losses of the air do not count.
+//! A bound of the bytes under way by losses of full queues, as CUBIC's window (RFC 9438, sections 4.2 to
+//! 4.6). Losses of the air do not count.
 
 use std::time::Duration;
 
@@ -33,7 +33,8 @@ impl Ceiling {
         self.bytes
     }
 
-    /// A queue was full while so many bytes were under way. One signal counts in a round trip. Whether it did.
+    /// A queue was full while so many bytes were under way. One signal counts in a round trip. Whether it
+    /// did.
     pub fn reduce(&mut self, now: Duration, in_flight: f64, round_trip: Duration) -> bool {
         if self.reduced.is_some_and(|reduced| now < reduced.at + round_trip) {
             return false;

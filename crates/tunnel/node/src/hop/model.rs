@@ -161,8 +161,7 @@ impl Model {
         }
     }
 
-    /// Bytes a second of repairs beside the bytes: a part of what the path carries, or of what it may be tried
-    /// with.
+    /// Bytes a second of repairs beside the bytes: a part of the path's rate, or of the first flight's.
     #[must_use]
     pub fn repair_rate(&self, told: Option<f64>) -> f64 {
         let first = FIRST_FLIGHT / self.round_trip.as_secs_f64().max(0.001);
@@ -351,8 +350,8 @@ impl Model {
         self.advance(now, is_new_round, newest.is_limited);
     }
 
-    /// The most that the air loses: the share that is lost at less than the path's rate. Further losses are of
-    /// a queue that we filled. To make up for those would lose more.
+    /// The most that the air loses: the share that is lost at less than the path's rate. Further losses are
+    /// of a queue that we filled. To make up for those would lose more.
     #[must_use]
     pub fn most_air_loss(&self) -> f64 {
         let [sent, lost] = self.slow.map(f64::from);
