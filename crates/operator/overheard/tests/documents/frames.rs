@@ -97,7 +97,6 @@ fn the_dissector_reads_the_fields_of_streams() {
     let mut writer = AnnotatedWriter::new(&mut bytes, "test", &[interface]).unwrap();
     writer.write(0, Duration::ZERO, &opened_unit_of_streams(), "").unwrap();
     writer.flush().unwrap();
-    drop(writer);
     std::fs::write(&file, bytes).unwrap();
     let script = workspace().join("packaging/wireshark/overheard.lua");
     let fields = |names: &[&str]| -> String {
