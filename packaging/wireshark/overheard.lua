@@ -63,8 +63,9 @@ local NAMES = { [6] = true, [11] = true, [12] = true, [13] = true, [14] = true, 
 -- What a receipt says of sequences.
 local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }
 -- Why a stream is given up.
-local CAUSES = { [0] = "reset", [1] = "refused", [2] = "no answer", [3] = "no stream is free", [4] = "addresses not allowed" }
-local STREAM_OPEN, STREAM_DATA, STREAM_END, STREAM_ABORT = 37, 38, 39, 41
+local CAUSES = { [0] = "reset", [1] = "refused", [2] = "no answer", [3] = "no stream is free", [4] = "addresses not allowed",
+    [5] = "not restored" }
+local STREAM_OPEN, STREAM_DATA, STREAM_END, STREAM_ABORT, STREAM_STORED = 37, 38, 39, 41, 42
 local RECEIPT, REQUEST, COMPACT, SHORT, SHARED, PACKET = 4, 5, 2, 15, 22, 1
 local GROUP = 4
 
@@ -118,9 +119,11 @@ f.stream_destination = ProtoField.ipv4("overheard.stream.destination", "Destinat
 f.stream_destination_ipv6 = ProtoField.ipv6("overheard.stream.destination_ipv6", "Destination")
 f.stream_destination_port = ProtoField.uint16("overheard.stream.destination_port", "Destination port")
 f.stream_offset = ProtoField.uint32("overheard.stream.offset", "Offset of the first byte, low 32 bits")
-f.stream_bytes = ProtoField.bytes("overheard.stream.bytes", "Bytes of the stream")
+f.stream_bytes = ProtoField.bytes("overheard.stream.bytes", "Bytes of records of the stream")
 f.stream_end = ProtoField.uint32("overheard.stream.end", "Number of all bytes, low 32 bits")
-f.stream_limit = ProtoField.uint32("overheard.stream.limit", "Room up to this offset, low 32 bits")
+f.stream_limit = ProtoField.uint32("overheard.stream.limit", "Room up to this charge, low 32 bits")
+f.stream_record = ProtoField.uint32("overheard.stream.record", "First stored record, low 32 bits")
+f.stream_records = ProtoField.uint32("overheard.stream.records", "Number of stored records")
 f.stream_cause = ProtoField.uint8("overheard.stream.cause", "Cause", base.DEC, CAUSES)
 
 local malformed = ProtoExpert.new("overheard.malformed", "Makes no sense", expert.group.MALFORMED, expert.severity.WARN)
@@ -252,6 +255,15 @@ local function receipt(buffer, tree)
     return true
 end
 
+-- Stored records; false if it makes no sense.
+local function stored(buffer, tree)
+    tree:add(f.stream_record, buffer(0, 4))
+    local count, bytes = varint(buffer, 4)
+    if not count then return false end
+    tree:add(f.stream_records, buffer(4, bytes), count)
+    return 4 + bytes == buffer:len()
+end
+
 -- A frame of a stream; false if it makes no sense.
 local function stream(kind, buffer, tree)
     local name, at = varint(buffer, 0)
@@ -308,6 +320,8 @@ local function body(kind, buffer, pinfo, tree)
         tree:add(f.body, buffer(4))
     elseif kind >= STREAM_OPEN and kind <= STREAM_ABORT then
         return stream(kind, buffer, tree)
+    elseif kind == STREAM_STORED then
+        return stored(buffer, tree)
     elseif NAMES[kind] then
         tree:add(f.packet_sequence, buffer(0, 3))
         if buffer:len() > 3 then tree:add(f.body, buffer(3)) end

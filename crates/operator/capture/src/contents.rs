@@ -154,7 +154,8 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
         | FrameType::StreamData
         | FrameType::StreamEnd
         | FrameType::StreamCredit
-        | FrameType::StreamAbort => streams::told(frame_type, body).unwrap_or_else(|why| why.to_string()),
+        | FrameType::StreamAbort
+        | FrameType::StreamStored => streams::told(frame_type, body).unwrap_or_else(|why| why.to_string()),
         other => format!("{}, {bytes} bytes", other.name()),
     }
 }
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn frames_of_streams_are_told_with_their_fields() {
-        use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open};
+        use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open, Stored};
         let (own, other) = (Name { number: 3, is_own: true }, Name { number: 5, is_own: false });
         let mut plaintext = Vec::new();
         frame::emit_sequence(100, &mut plaintext);
@@ -286,14 +287,16 @@ mod tests {
         push(FrameType::StreamEnd, &|body| End::emit(own, 4070, body));
         push(FrameType::StreamCredit, &|body| Credit::emit(other, 16_384, body));
         push(FrameType::StreamAbort, &|body| Abort { name: other, cause: Cause::Refused }.emit(body));
+        push(FrameType::StreamStored, &|body| Stored { first: 7, count: 2 }.emit(body));
         plaintext.extend_from_slice(&[FrameType::StreamData as u8, 1, 7]);
         assert_eq!(
             contents(SEALED, &plaintext),
             "stream 3 begins: from 10.0.0.2:5000 to 10.0.0.1:80\n\
              stream 3: 70 bytes from byte 4000 on\n\
              stream 3: it ends before byte 4070\n\
-             stream 5, which the receiver opened: room for bytes before byte 16384\n\
+             stream 5, which the receiver opened: room up to 16384\n\
              stream 5, which the receiver opened: given up, because the destination refuses\n\
+             2 records stored, from 7 on\n\
              malformed stream: offset"
         );
     }

@@ -11,7 +11,7 @@ use crate::receipt::Receipt;
 use crate::repair::Repair;
 use crate::request::Request;
 use crate::short::Outline;
-use crate::stream::{Abort, Credit, Data, End, Open};
+use crate::stream::{Abort, Credit, Data, End, Open, Stored};
 
 macro_rules! parsers {
     ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal, $class:ident $([$plain:ident])?

@@ -37,6 +37,7 @@ pub mod neighbours;
 pub mod notice;
 pub mod number;
 pub mod receipt;
+pub mod record;
 pub mod removed;
 pub mod repair;
 pub mod request;

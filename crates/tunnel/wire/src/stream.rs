@@ -1,6 +1,6 @@
 //! Streams: bytes of TCP connections that end on both sides of the hop.
 //!
-//! Each body begins with the stream's *name*, a varint: twice its number, and 1 more if the sender of the
+//! Each body but the last begins with the stream's *name*, a varint: twice its number, and 1 more if the sender of the
 //! frame opened it.
 //!
 //! ```text
@@ -9,10 +9,13 @@
 //! end      name | offset, low 32 bits (32)
 //! credit   name | limit, low 32 bits (32)
 //! abort    name | cause (8)
+//! stored   first number, low 32 bits (32) | count, a varint
 //! ```
 //!
-//! The first *credit* answers an *open*: the connection stands at the far end. Its limit, and that of later
-//! ones, is the offset up to which the receiver has room.
+//! Offsets are those of a direction's [records](crate::record), which *data* frames carry. The first *credit*
+//! answers an *open*: the connection stands at the far end. Its limit, and that of later ones, is the
+//! [charge](crate::record::charge) up to which the receiver has room. *Stored* is of no stream: it names
+//! records that the receiver keeps.
 
 use crate::number::widen;
 use crate::{Malformed, take_array, varint};
@@ -95,8 +98,17 @@ pub struct End {
 pub struct Credit {
     /// The stream.
     pub name: Name,
-    /// The low bits of the offset up to which there is room.
+    /// The low bits of the charge up to which there is room.
     pub limit: u32,
+}
+
+/// Records that the receiver keeps, in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    /// The low bits of the first one's number.
+    pub first: u32,
+    /// How many they are.
+    pub count: u32,
 }
 
 /// The reason for which a stream ends before its end.
@@ -113,6 +125,8 @@ pub enum Cause {
     Full = 3,
     /// The addresses are not allowed.
     Forbidden = 4,
+    /// A record could not be restored: both ends begin with empty stores.
+    Unrestored = 5,
 }
 
 impl Cause {
@@ -122,6 +136,7 @@ impl Cause {
             2 => Cause::Silent,
             3 => Cause::Full,
             4 => Cause::Forbidden,
+            5 => Cause::Unrestored,
             _ => Cause::Reset,
         }
     }
@@ -232,6 +247,25 @@ impl Credit {
     }
 }
 
+impl Stored {
+    /// The most bytes of a body.
+    pub const MOST_BYTES: usize = 4 + varint::MAX_BYTES;
+
+    /// Reads a body.
+    pub fn parse(mut body: &[u8]) -> Result<Self, Malformed> {
+        let first = u32::from_be_bytes(take_array(&mut body, "stream: record")?);
+        let count = varint::parse(&mut body)?;
+        finish(body)?;
+        Ok(Stored { first, count })
+    }
+
+    /// Appends a body.
+    pub fn emit(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.first.to_be_bytes());
+        varint::emit(self.count, out);
+    }
+}
+
 impl Abort {
     /// Reads a body.
     pub fn parse(mut body: &[u8]) -> Result<Self, Malformed> {
@@ -257,7 +291,7 @@ mod tests {
         #[test]
         fn bodies_round_trip(
             number in 0..=MOST_NUMBER, is_own: bool, offset: u64, source: u128, destination: u128,
-            ports: (u16, u16), cause in 0u8..5, bytes in proptest::collection::vec(any::<u8>(), 0..40),
+            ports: (u16, u16), cause in 0u8..6, bytes in proptest::collection::vec(any::<u8>(), 0..40),
         ) {
             let name = Name { number, is_own };
             let mut out = Vec::new();
@@ -288,12 +322,17 @@ mod tests {
             out.clear();
             abort.emit(&mut out);
             prop_assert_eq!(Abort::parse(&out), Ok(abort));
+            let stored = Stored { first: offset as u32, count: number };
+            out.clear();
+            stored.emit(&mut out);
+            prop_assert!(out.len() <= Stored::MOST_BYTES);
+            prop_assert_eq!(Stored::parse(&out), Ok(stored));
         }
 
         #[test]
         fn any_bytes_parse_or_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             let _ = (Open::parse(&bytes), Data::parse(&bytes), End::parse(&bytes));
-            let _ = (Credit::parse(&bytes), Abort::parse(&bytes));
+            let _ = (Credit::parse(&bytes), Abort::parse(&bytes), Stored::parse(&bytes));
         }
     }
 

@@ -19,6 +19,7 @@ use wire::natives::{Component, Natives};
 use wire::neighbours::{Message, Said};
 use wire::notice::Notice;
 use wire::receipt::Receipt;
+use wire::record::Record;
 use wire::repair::{MAX_SPAN, Repair};
 use wire::request::{self, Request};
 use wire::shim::compact::{self, Compact};
@@ -183,6 +184,25 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             let it = stream::Abort::parse(input).unwrap();
             it.emit(&mut out);
             (named(it.name, json!({ "cause": it.cause as u8 })), Some(out))
+        }
+        "stream stored" => {
+            let it = stream::Stored::parse(input).unwrap();
+            it.emit(&mut out);
+            (json!({ "first": it.first, "count": it.count }), Some(out))
+        }
+        "record" => {
+            let it = Record::parse(input).unwrap();
+            it.emit(&mut out);
+            let regions =
+                it.regions.map(|(mac, regions)| json!({ "mac": hex(&mac), "regions": hex(regions) }));
+            let value = json!({
+                "stored": it.is_stored,
+                "compressed": it.is_compressed,
+                "number": it.number,
+                "regions": regions,
+                "literals": hex(it.literals),
+            });
+            (value, Some(out))
         }
         "reduced" => {
             let it = Reduced::parse(input).unwrap();
@@ -407,6 +427,8 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
         "stream open" => stream::Open::parse(input).is_err(),
         "stream data" => stream::Data::parse(input).is_err(),
         "stream abort" => stream::Abort::parse(input).is_err(),
+        "stream stored" => stream::Stored::parse(input).is_err(),
+        "record" => Record::parse(input).is_err(),
         "reduced" => Compact::parse(Reduced::parse(input).unwrap().shim).is_err(),
         "slots" => slots::Encoded::parse(input).is_err(),
         "shared" => Shared::parse(input).is_err(),

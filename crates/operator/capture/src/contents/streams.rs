@@ -2,7 +2,7 @@
 
 use wire::Malformed;
 use wire::frame::FrameType;
-use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open};
+use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open, Stored};
 
 /// Describes a frame of a stream. Offsets are their low 32 bits.
 pub fn told(frame_type: FrameType, body: &[u8]) -> Result<String, Malformed> {
@@ -21,7 +21,11 @@ pub fn told(frame_type: FrameType, body: &[u8]) -> Result<String, Malformed> {
         }
         FrameType::StreamCredit => {
             let Credit { name, limit } = Credit::parse(body)?;
-            format!("{}: room for bytes before byte {limit}", named(name))
+            format!("{}: room up to {limit}", named(name))
+        }
+        FrameType::StreamStored => {
+            let Stored { first, count } = Stored::parse(body)?;
+            format!("{count} records stored, from {first} on")
         }
         _ => {
             let Abort { name, cause } = Abort::parse(body)?;
@@ -43,5 +47,6 @@ fn why(cause: Cause) -> &'static str {
         Cause::Silent => "because the destination does not answer",
         Cause::Full => "because no stream is free: the connection goes in packets",
         Cause::Forbidden => "because the addresses are not allowed: the connection goes in packets",
+        Cause::Unrestored => "because bytes could not be restored",
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::Duration;
 use wire::frame::{self, Class, FrameType};
-use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open};
+use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open, Stored};
 
 /// A table of Lua with the numbers of the types for which `has` is true.
 fn numbers(name: &str, has: impl Fn(FrameType) -> bool) -> String {
@@ -56,8 +56,8 @@ fn the_specification_has_the_frame_types() {
 /// A unit as the interface `opened` of a capture has it, with a frame of each type of streams.
 fn opened_unit_of_streams() -> Vec<u8> {
     let name = Name { number: 300, is_own: true };
-    let mut bodies: [Vec<u8>; 6] = Default::default();
-    let [open, open_ipv6, data, end, credit, abort] = &mut bodies;
+    let mut bodies: [Vec<u8>; 7] = Default::default();
+    let [open, open_ipv6, data, end, credit, abort, stored] = &mut bodies;
     let ends = |source: &str, destination: &str| Open {
         name,
         source: source.parse().unwrap(),
@@ -70,6 +70,7 @@ fn opened_unit_of_streams() -> Vec<u8> {
     End::emit(name, 4007, end);
     Credit::emit(name.of_other_end(), 16_384, credit);
     Abort { name, cause: Cause::Silent }.emit(abort);
+    Stored { first: 7, count: 300 }.emit(stored);
     // version 1, sealed; key id; counter
     let mut unit = vec![0x10, 0, 0, 9, 0, 0, 7];
     frame::emit_sequence(100, &mut unit);
@@ -80,6 +81,7 @@ fn opened_unit_of_streams() -> Vec<u8> {
         FrameType::StreamEnd,
         FrameType::StreamCredit,
         FrameType::StreamAbort,
+        FrameType::StreamStored,
     ];
     types.iter().zip(&bodies).for_each(|(frame_type, body)| frame::emit(*frame_type, body, &mut unit));
     unit
@@ -108,12 +110,16 @@ fn the_dissector_reads_the_fields_of_streams() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     };
-    assert_eq!(fields(&["overheard.frame", "overheard.stream"]), "37,37,38,39,40,41 300,300,300,300,300,300");
+    assert_eq!(
+        fields(&["overheard.frame", "overheard.stream"]),
+        "37,37,38,39,40,41,42 300,300,300,300,300,300"
+    );
     let source = ["source", "source_ipv6", "source_port"].map(|name| format!("overheard.stream.{name}"));
     assert_eq!(fields(&source.each_ref().map(String::as_str)), "10.0.0.2 fd00::2 5000,5001");
     let destination = source.map(|name| name.replace("source", "destination"));
     assert_eq!(fields(&destination.each_ref().map(String::as_str)), "10.0.0.1 fd00::1 80,443");
-    let rest = ["offset", "bytes", "end", "limit", "cause"].map(|name| format!("overheard.stream.{name}"));
-    assert_eq!(fields(&rest.each_ref().map(String::as_str)), "4000 636f6e74656e74 4007 16384 2");
+    let rest = ["offset", "bytes", "end", "limit", "cause", "record", "records"]
+        .map(|name| format!("overheard.stream.{name}"));
+    assert_eq!(fields(&rest.each_ref().map(String::as_str)), "4000 636f6e74656e74 4007 16384 2 7 300");
     assert_eq!(fields(&["overheard.malformed", "_ws.lua.error"]), "", "each frame makes sense");
 }

@@ -113,6 +113,8 @@ macro_rules! with_frame_types {
             StreamCredit = 40, "stream: credit", Stream, Credit;
             /// A stream ends before its end: [`crate::stream::Abort`].
             StreamAbort = 41, "stream: abort", Stream, Abort;
+            /// Records of streams that the sender keeps: [`crate::stream::Stored`].
+            StreamStored = 42, "stream: stored", Stream, Stored;
         }
     };
 }
