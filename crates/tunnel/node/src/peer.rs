@@ -150,7 +150,7 @@ impl Peer {
         self.prove_endpoint(now, local_id, ctx);
         let Some(session) = self.sessions.by_id(local_id) else { return };
         let version = session.version;
-        let (ends, boot) = (session.ends(), session.hello.boot);
+        let (ends, boot, hello) = (session.ends(), session.hello.boot, session.hello);
         let new_boot = !self.link.as_ref().is_some_and(|link| link.ends() == ends);
         let lanes = version != PLAIN && session.hello.capabilities & HEARS_LANES != 0;
         if new_boot {
@@ -175,6 +175,7 @@ impl Peer {
             }
             self.link = Some(link);
             self.reset_streams(now, ctx);
+            self.reduce_streams(&ctx.config, &hello);
             ctx.keyring.groups.remove(self.index);
             ctx.tell(self.index, Told::Started);
             if ctx.roaming.is_associated(self.index) {

@@ -137,6 +137,22 @@ impl Encoder {
     /// Appends shim and literals to `out` and returns [`Encoded::Reduced`]; otherwise leaves `out` unchanged.
     /// It stores an eligible packet under `sequence`, which must exceed all earlier ones.
     pub fn encode(&mut self, sequence: u64, packet: &[u8], inner: &Inner, out: &mut Vec<u8>) -> Encoded {
+        self.encode_and(true, sequence, packet, inner, out)
+    }
+
+    /// As [`encode`](Encoder::encode), but stores nothing. `sequence` exceeds those of stored packets.
+    pub fn encode_only(&mut self, sequence: u64, packet: &[u8], inner: &Inner, out: &mut Vec<u8>) -> Encoded {
+        self.encode_and(false, sequence, packet, inner, out)
+    }
+
+    fn encode_and(
+        &mut self,
+        stores: bool,
+        sequence: u64,
+        packet: &[u8],
+        inner: &Inner,
+        out: &mut Vec<u8>,
+    ) -> Encoded {
         self.references.clear();
         self.statistics.packets += 1;
         self.statistics.packet_bytes += packet.len() as u64;
@@ -168,7 +184,7 @@ impl Encoder {
         }
         let end = self.matches.last().filter(|found| found.end() == payload.end).map(Match::stored_end);
         self.continuations.ended(inner, payload.len(), end.or(reached));
-        if self.store.insert_of_flow(sequence, owner.tag, packet, payload.clone()) {
+        if stores && self.store.insert_of_flow(sequence, owner.tag, packet, payload.clone()) {
             if !searched {
                 let entering = self.sparing.enters_next();
                 self.finders.find_to_enter(entering, owner, packet, &payload, unknown);

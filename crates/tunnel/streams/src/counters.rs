@@ -14,9 +14,13 @@ pub struct Counters {
     pub refused: u64,
     /// Streams that a reset ended, or that the far end lost.
     pub aborted: u64,
+    /// Streams of these whose records could not be restored here.
+    pub unrestored: u64,
     /// Connections that went in packets: no stream was free, or the far end does not allow the addresses.
     pub passed: u64,
-    /// Bytes that left for the first time.
+    /// Bytes of hosts that left.
+    pub taken_bytes: u64,
+    /// Bytes that left for the first time: without repetition, and with what this adds.
     pub sent_bytes: u64,
     /// Bytes that left again.
     pub resent_bytes: u64,

@@ -9,11 +9,12 @@ impl Streams {
     #[must_use]
     pub fn timeout(&self) -> Option<Duration> {
         let timer = self.timers.first().map(|(at, _)| *at);
-        timer.into_iter().chain(self.under_way.gives_up_at()).min()
+        [timer, self.under_way.gives_up_at(), self.tells_stored_at].into_iter().flatten().min()
     }
 
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Duration, emit: Emit<'_>) {
+        self.tells_stored |= self.tells_stored_at.take_if(|at| *at <= now).is_some();
         while let Some(&(at, name)) = self.timers.first()
             && at <= now
         {

@@ -32,7 +32,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         (name(), offset()).prop_map(|(name, offset)| Deed::End(name, offset)),
         (name(), offset()).prop_map(|(name, limit)| Deed::Credit(name, limit)),
         name().prop_map(Deed::Abort),
-        (37usize..42, proptest::collection::vec(any::<u8>(), 0..40))
+        (37usize..43, proptest::collection::vec(any::<u8>(), 0..40))
             .prop_map(|(frame_type, bytes)| Deed::Garbage(frame_type, bytes)),
         any::<bool>().prop_map(Deed::Write),
         (0u64..60, any::<bool>()).prop_map(|(sequence, came)| Deed::Settle(sequence, came)),

@@ -5,7 +5,8 @@
 //! Each end has user-space [TCP](tcp) with the addresses of the other host, so that nobody notices.
 //!
 //! Bytes leave in frames ([`wire::stream`]) of datagrams with a link sequence. Receipts of the hop tell which
-//! came. Lost bytes leave again in other datagrams; no stream waits for another's.
+//! came. Lost bytes leave again in other datagrams; no stream waits for another's. [Repetition](records) is
+//! removed before.
 //!
 //! [`Streams`] has those of one peer. All memory of a peer's streams has one bound.
 
@@ -21,6 +22,7 @@ mod late;
 mod outgoing;
 mod patience;
 mod ranges;
+mod records;
 mod seen;
 mod stream;
 mod streams;
@@ -30,4 +32,5 @@ mod under_way;
 mod writing;
 
 pub use counters::Counters;
+pub use records::Reduction;
 pub use streams::{Settings, Streams};

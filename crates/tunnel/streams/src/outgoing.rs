@@ -1,8 +1,11 @@
-//! The sending side of a stream: its bytes until they came, and which of them leave next.
+//! The sending side of a stream: its host's bytes, and their records until these came.
 
 use crate::ranges::Ranges;
+use crate::records::RecordWriter;
 use std::collections::VecDeque;
 use std::ops::Range;
+use wire::inner::Flow;
+use wire::record::{LEAST_CHARGE, charge};
 
 /// How far the end of the bytes is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +23,17 @@ enum EndState {
 /// Bytes of a stream that leave, or left and may be lost.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// The bytes from `first` on.
+    /// Bytes of the host that are in no record yet.
+    waiting: VecDeque<u8>,
+    /// How many of the host's bytes are in records.
+    recorded: u64,
+    /// The room that all records take.
+    charged: u64,
+    /// The receiver has room for records up to here.
+    limit: u64,
+    /// Records that refer to others, until they came: their end, and their number at the writer.
+    referring: VecDeque<(u64, u64)>,
+    /// The bytes of records from `first` on. Offsets are among these.
     kept: VecDeque<u8>,
     /// Every byte before this offset came.
     first: u64,
@@ -30,20 +43,22 @@ pub struct Outgoing {
     lost: Ranges,
     /// The offset of the next new byte.
     next: u64,
-    /// The receiver has room up to here.
-    limit: u64,
     end: EndState,
 }
 
 impl Default for Outgoing {
     fn default() -> Self {
         Outgoing {
+            waiting: VecDeque::new(),
+            recorded: 0,
+            charged: 0,
+            limit: 0,
+            referring: VecDeque::new(),
             kept: VecDeque::new(),
             first: 0,
             came: Ranges::default(),
             lost: Ranges::default(),
             next: 0,
-            limit: 0,
             end: EndState::Open,
         }
     }
@@ -53,23 +68,28 @@ impl Outgoing {
     /// Bytes that are kept.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
-        self.kept.len()
+        self.waiting.len() + self.kept.len()
     }
 
-    /// The offset behind the last byte that is known here.
+    /// The offset behind the last record.
     fn total(&self) -> u64 {
         self.first + self.kept.len() as u64
+    }
+
+    /// Bytes of the host that the receiver has room for.
+    fn room(&self) -> u64 {
+        self.limit.saturating_sub(self.charged)
     }
 
     /// Bytes that the receiver has room for and that are not here yet.
     #[must_use]
     pub fn wanted_bytes(&self) -> usize {
-        self.limit.saturating_sub(self.total()) as usize
+        self.room().saturating_sub(self.waiting.len() as u64) as usize
     }
 
-    /// Takes further bytes.
+    /// Takes further bytes of the host.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.kept.extend(bytes);
+        self.waiting.extend(bytes);
     }
 
     /// No bytes follow.
@@ -85,12 +105,12 @@ impl Outgoing {
         self.end != EndState::Open
     }
 
-    /// The receiver has room up to this offset.
+    /// The receiver has room for records up to this charge.
     pub fn raise_limit(&mut self, limit: u64) {
         self.limit = self.limit.max(limit);
     }
 
-    /// The offset up to which the receiver has room.
+    /// The charge up to which the receiver has room.
     #[must_use]
     pub fn limit(&self) -> u64 {
         self.limit
@@ -99,13 +119,54 @@ impl Outgoing {
     /// Whether bytes are to leave.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
-        !self.lost.is_empty() || self.next < self.total().min(self.limit)
+        !self.lost.is_empty() || self.next < self.total() || self.can_record()
     }
 
-    /// Bytes that are to leave.
+    /// Whether bytes of the host can become a record.
+    fn can_record(&self) -> bool {
+        !self.waiting.is_empty() && self.room() >= LEAST_CHARGE
+    }
+
+    /// Bytes that are to leave: of records, and of the host.
     #[must_use]
     pub fn waiting_bytes(&self) -> u64 {
-        self.total().min(self.limit) - self.next.min(self.limit)
+        let records = self.total() - self.next;
+        let host = if self.can_record() { self.room().min(self.waiting.len() as u64) } else { 0 };
+        records + host
+    }
+
+    /// Makes the next bytes of the host a record, if all records left. `flow`: the host's. `most`: its bytes.
+    /// How many bytes it has.
+    pub fn record(&mut self, flow: &Flow, most: usize, writer: &mut RecordWriter) -> usize {
+        if !self.lost.is_empty() || self.next < self.total() || !self.can_record() {
+            return 0;
+        }
+        let count = self.waiting.len().min(most).min(self.room() as usize);
+        let number = writer.write(flow, self.recorded, &mut self.waiting, count, &mut self.kept);
+        self.recorded += count as u64;
+        self.charged += charge(count);
+        if let Some(number) = number {
+            self.referring.push_back((self.total(), number));
+        }
+        count
+    }
+
+    /// Takes out the number of a record that refers to others and that the receiver has.
+    pub fn take_read(&mut self) -> Option<u64> {
+        let &(_, number) = self.referring.front().filter(|(end, _)| *end <= self.first)?;
+        self.referring.pop_front();
+        Some(number)
+    }
+
+    /// No byte, and the numbers that are still to be taken out.
+    #[must_use]
+    pub fn given_up(&mut self) -> Self {
+        Outgoing { referring: std::mem::take(&mut self.referring), ..Outgoing::default() }
+    }
+
+    /// Takes out the numbers of all records that refer to others.
+    pub fn take_referring(&mut self) -> impl Iterator<Item = u64> {
+        std::mem::take(&mut self.referring).into_iter().map(|(_, number)| number)
     }
 
     /// Every byte before this offset left at least once.
@@ -117,7 +178,8 @@ impl Outgoing {
     /// The offset of the end, if it is to be told.
     #[must_use]
     pub fn due_end(&self) -> Option<u64> {
-        (self.end == EndState::Due && self.next == self.total()).then(|| self.total())
+        let is_all_sent = self.waiting.is_empty() && self.next == self.total();
+        (self.end == EndState::Due && is_all_sent).then(|| self.total())
     }
 
     /// Takes the next bytes to leave, `most` at the most: lost ones first.
@@ -127,7 +189,7 @@ impl Outgoing {
             self.lost.remove(piece.clone());
             return Some(piece);
         }
-        let piece = self.next..self.total().min(self.limit).min(self.next + most as u64);
+        let piece = self.next..self.total().min(self.next + most as u64);
         self.next = self.next.max(piece.end);
         (!piece.is_empty()).then_some(piece)
     }
@@ -175,6 +237,6 @@ impl Outgoing {
     /// Whether the receiver has all bytes and knows their end.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.end == EndState::Came && self.kept.is_empty()
+        self.end == EndState::Came && self.kept_bytes() == 0
     }
 }

@@ -2,11 +2,17 @@
 
 use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
+use crate::records::{RecordReader, RecordWriter, Unreadable};
 use crate::tcp::{Connection, State};
 use crate::under_way::Part;
 use std::time::Duration;
 use wire::inner::Flow;
 use wire::stream::Cause;
+
+/// The least room that a stream has at its receiver.
+pub const LEAST_WINDOW: u64 = 16 << 10;
+/// Room is told when this share of it was used.
+const TOLD_SHARE: u64 = 4;
 
 /// A complete stream answers its host for so much longer.
 const LINGER: Duration = Duration::from_secs(3);
@@ -60,6 +66,8 @@ pub struct Stream {
     pub answered_by: Option<Duration>,
     /// It waits for memory for its host's bytes.
     pub starves: bool,
+    /// Room for bytes that the host did not take yet.
+    window: u64,
     /// The host was told that no bytes follow.
     is_finished: bool,
     /// The far end spoke last, or nobody yet: it waits for what leaves now.
@@ -82,6 +90,7 @@ impl Stream {
             forgotten_at: None,
             answered_by: None,
             starves: false,
+            window: 0,
             is_finished: false,
             is_awaited: true,
         }
@@ -108,6 +117,48 @@ impl Stream {
         self.outgoing.has_bytes() || self.outgoing.due_end().is_some()
     }
 
+    /// Reads the records that came. An error: they cannot be read.
+    pub fn read(&mut self, reader: &mut RecordReader, record: &mut Vec<u8>) -> Result<(), Unreadable> {
+        let flow = self.flow.reversed();
+        while self.incoming.take_record(record)? {
+            let plain = reader.read(&flow, self.incoming.next_byte(), record)?;
+            if !self.incoming.push_read(plain) {
+                return Err(Unreadable::Malformed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the far end room: `first` bytes at the beginning, and twice as much whenever it used half of it
+    /// and the host takes what comes, up to `most`. It is told where the connection just opened, and of room
+    /// that grew by a share.
+    pub fn grant(&mut self, opened: bool, first: u64, most: u64) {
+        let Stream { incoming, wants, window, .. } = self;
+        if *window == 0 {
+            *window = first.max(LEAST_WINDOW);
+            wants.credit |= incoming.raise_limit(incoming.freed() + *window);
+        }
+        if incoming.used() >= incoming.limit().saturating_sub(*window / 2) && !incoming.is_waiting() {
+            *window = window.saturating_mul(2);
+        }
+        *window = (*window).clamp(LEAST_WINDOW, most);
+        let limit = incoming.freed() + *window;
+        let is_worth = limit >= incoming.limit() + *window / TOLD_SHARE && !incoming.is_complete();
+        if opened || is_worth {
+            wants.credit |= incoming.raise_limit(limit);
+        }
+    }
+
+    /// Tells the writer which records that refer to others were read, or never will be.
+    pub fn end_unread(&mut self, writer: &mut RecordWriter) {
+        if matches!(self.phase, Phase::Over) {
+            self.outgoing.take_referring().for_each(|number| writer.end_unread(number));
+        }
+        while let Some(number) = self.outgoing.take_read() {
+            writer.end_unread(number);
+        }
+    }
+
     /// Moves bytes between the host and the hop; `spare` more bytes may be kept here. How the connection
     /// stands.
     pub fn carry(&mut self, now: Duration, spare: usize, emit: &mut dyn FnMut(&[u8])) {
@@ -125,7 +176,7 @@ impl Stream {
             moved = true;
         }
         loop {
-            let written = connection.write(incoming.ready()[0]);
+            let written = connection.write(incoming.ready());
             if written == 0 {
                 break;
             }
@@ -179,7 +230,7 @@ impl Stream {
         self.phase = Phase::Over;
         self.connection = None;
         self.answered_by = None;
-        (self.outgoing, self.incoming) = (Outgoing::default(), Incoming::default());
+        (self.outgoing, self.incoming) = (self.outgoing.given_up(), Incoming::default());
         self.wants = Wants { abort: cause, ..Wants::default() };
         self.forgotten_at = cause.is_none().then_some(now + LINGER);
     }
@@ -203,7 +254,7 @@ impl Stream {
             Part::Data(piece) => self.outgoing.note_lost(piece),
             Part::End => self.outgoing.note_end(came),
             Part::Credit(limit) => self.wants.credit |= !came && limit == self.incoming.limit(),
-            Part::Abort(_) => {}
+            Part::Abort(_) | Part::Stored(_) => {}
         }
     }
 }

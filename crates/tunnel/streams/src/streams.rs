@@ -1,35 +1,37 @@
 //! The streams of one peer.
 
 use crate::counters::Counters;
+use crate::records::{RecordReader, RecordWriter, Reduction, Unreadable};
 use crate::seen::Seen;
-use crate::stream::{Phase, Stream};
+use crate::stream::{LEAST_WINDOW, Phase, Stream};
 use crate::tcp::{self, Connection};
-use crate::under_way::UnderWay;
+use crate::under_way::{Part, UnderWay};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::frame::FrameType;
 use wire::inner::{Flow, Inner, TCP};
-use wire::stream::{Abort, Cause, Credit, Data, End, MOST_NUMBER, Name, Open, widen_offset};
+use wire::record::MOST_PLAIN_BYTES;
+use wire::stream::{Abort, Cause, Credit, Data, End, MOST_NUMBER, Name, Open, Stored, widen_offset};
 
-/// The least room that a stream has at its receiver.
-const LEAST_WINDOW: u64 = 16 << 10;
 /// The most.
-const MOST_WINDOW: u64 = 4 << 20;
-/// A stream takes this share of the room that is left ...
-const SHARE: u64 = 4;
-/// ... and one that may be refused this share, for a server that speaks first.
-const ASKED_SHARE: u64 = 16;
+const MOST_WINDOW: u64 = 16 << 20;
+/// A stream takes this share of the room that others leave. Of n busy streams each then has a part in n + 1.
+const SHARE: u64 = 2;
+/// It begins with this share of all room by the number of streams, so that idle ones leave most of it.
+const FIRST_SHARE: u64 = 8;
 /// A stream has this much room before its credit: it is sent to a connection that does not stand yet.
 const EARLY_WINDOW: u64 = LEAST_WINDOW;
-/// Room is told when it grew by this share of the window.
-const TOLD_SHARE: u64 = 4;
 /// Connections that the far end is still connecting, at most.
 const MOST_CONNECTING: usize = 256;
 /// Flows that go in packets, of which is known that they do.
 const MOST_PASSED: usize = 1024;
 /// So few bytes go before others: a request, or the end of an answer.
 const FEW_BYTES: u64 = 16 << 10;
+/// The least bound of a record.
+const LEAST_RECORD_BYTES: usize = 1 << 10;
+/// The far end is told of stored records after this time.
+pub(crate) const STORED_DELAY: Duration = Duration::from_millis(50);
 /// Bytes of each buffer of a host's connection.
 const HOST_BUFFER_BYTES: usize = 256 << 10;
 
@@ -61,6 +63,16 @@ pub struct Streams {
     pub(crate) urgent: VecDeque<Name>,
     pub(crate) bulk: VecDeque<Name>,
     pub(crate) under_way: UnderWay,
+    pub(crate) writer: RecordWriter,
+    pub(crate) reader: RecordReader,
+    /// The most bytes of a record.
+    pub(crate) record_bytes: usize,
+    /// The record at hand.
+    record: Vec<u8>,
+    /// When the far end is told of stored records.
+    pub(crate) tells_stored_at: Option<Duration>,
+    /// It is to be told now.
+    pub(crate) tells_stored: bool,
     pub(crate) timers: BTreeSet<(Duration, Name)>,
     /// Streams whose hosts' bytes wait until fewer are kept.
     pub(crate) starving: VecDeque<Name>,
@@ -93,6 +105,12 @@ impl Streams {
             urgent: VecDeque::new(),
             bulk: VecDeque::new(),
             under_way: UnderWay::default(),
+            writer: RecordWriter::new(&Reduction::default()),
+            reader: RecordReader::new(&Reduction::default()),
+            record_bytes: MOST_PLAIN_BYTES,
+            record: Vec::new(),
+            tells_stored_at: None,
+            tells_stored: false,
             timers: BTreeSet::new(),
             starving: VecDeque::new(),
             next_number: 0,
@@ -103,6 +121,17 @@ impl Streams {
             counters: Counters::default(),
             is_awaited: false,
         }
+    }
+
+    /// How repetition is removed from now on. There is no stream yet.
+    pub fn reduce(&mut self, reduction: &Reduction) {
+        self.writer = RecordWriter::new(reduction);
+        self.reader = RecordReader::new(reduction);
+    }
+
+    /// A record has so many bytes of a host at most: it is read as a whole.
+    pub fn set_record_bytes(&mut self, bytes: usize) {
+        self.record_bytes = bytes.clamp(LEAST_RECORD_BYTES, MOST_PLAIN_BYTES);
     }
 
     /// Bytes that streams keep, and that they promised room for.
@@ -189,6 +218,10 @@ impl Streams {
             }),
             FrameType::StreamCredit => Credit::parse(body).map(|credit| self.take_credit(now, credit)),
             FrameType::StreamAbort => Abort::parse(body).map(|abort| self.take_abort(now, abort, emit)),
+            FrameType::StreamStored => Stored::parse(body).map(|stored| {
+                self.writer.confirm(stored.first, stored.count);
+                None
+            }),
             _ => return false,
         };
         match taken {
@@ -310,6 +343,9 @@ impl Streams {
             return None;
         }
         let mut passed = None;
+        if abort.cause == Cause::Unrestored {
+            self.writer.forget();
+        }
         self.counters.aborted += u64::from(!matches!(stream.phase, Phase::Asked(_)));
         match (&mut stream.phase, &mut stream.connection) {
             (Phase::Asked(_), _) if matches!(abort.cause, Cause::Full | Cause::Forbidden) => {
@@ -348,21 +384,49 @@ impl Streams {
         }
     }
 
+    /// Reads the records of a stream that came. One whose records cannot be read is given up.
+    fn read(&mut self, now: Duration, name: Name, emit: Emit<'_>) {
+        let Streams { streams, reader, record, .. } = self;
+        let Some(stream) = streams.get_mut(&name).filter(|stream| !matches!(stream.phase, Phase::Over))
+        else {
+            return;
+        };
+        let granted = stream.incoming.granted_bytes();
+        let is_read = stream.read(reader, record);
+        self.granted = self.granted + stream.incoming.granted_bytes() - granted;
+        if self.tells_stored_at.is_none() && reader.has_stored() {
+            self.tells_stored_at = Some(now + STORED_DELAY);
+        }
+        if let Err(why) = is_read {
+            if let Some(connection) = &mut stream.connection {
+                connection.abort();
+                connection.poll(now, &mut |packet| emit(packet));
+            }
+            let is_other = why == Unreadable::Unrestored;
+            self.counters.aborted += 1;
+            self.counters.unrestored += u64::from(is_other);
+            self.give_up(now, name, Some(if is_other { Cause::Unrestored } else { Cause::Reset }));
+        }
+    }
+
     pub(crate) fn give_up(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
         self.connecting -= usize::from(matches!(stream.phase, Phase::Connecting));
         self.granted -= stream.incoming.granted_bytes();
         self.kept -= stream.outgoing.kept_bytes();
         stream.give_up(now, cause);
+        stream.end_unread(&mut self.writer);
     }
 
     /// Does for a stream what there is to do.
     pub(crate) fn step(&mut self, now: Duration, name: Name, emit: Emit<'_>) {
+        self.read(now, name, emit);
+        let streams_now = self.streams.len() as u64;
         let Some(stream) = self.streams.get_mut(&name) else { return };
         let half = self.settings.memory_bytes / 2;
         let (kept, granted) = (stream.outgoing.kept_bytes(), stream.incoming.granted_bytes());
         let was_connecting = matches!(stream.phase, Phase::Connecting);
-        let handed_on = stream.incoming.first();
+        let handed_on = stream.incoming.handed_on();
         let spare = half.saturating_sub(self.kept).min(MOST_WINDOW as usize);
         let opened = match stream.phase {
             Phase::Open | Phase::Connecting | Phase::Early => {
@@ -376,19 +440,17 @@ impl Streams {
             }
             _ => false,
         };
-        self.counters.received_bytes += stream.incoming.first().saturating_sub(handed_on);
+        self.counters.received_bytes += stream.incoming.handed_on().saturating_sub(handed_on);
+        stream.end_unread(&mut self.writer);
         self.connecting -= usize::from(was_connecting && !matches!(stream.phase, Phase::Connecting));
         if !matches!(stream.phase, Phase::Connecting | Phase::Over) {
-            let share = if stream.is_unanswered() { ASKED_SHARE } else { SHARE };
-            let left = (half as u64).saturating_sub(self.granted) / share;
-            let window = left.clamp(LEAST_WINDOW, MOST_WINDOW);
-            let Stream { incoming, wants, .. } = stream;
-            let limit = incoming.first() + window;
-            let grown = limit.saturating_sub(incoming.limit());
-            let is_worth = grown >= window / TOLD_SHARE && !incoming.is_complete();
-            if opened || incoming.limit() == 0 || is_worth {
-                wants.credit |= incoming.raise_limit(limit);
-            }
+            let others = self.granted - stream.incoming.granted_bytes();
+            let most = (half as u64).saturating_sub(others) / SHARE;
+            stream.grant(
+                opened,
+                half as u64 / FIRST_SHARE / streams_now,
+                most.clamp(LEAST_WINDOW, MOST_WINDOW),
+            );
         }
         self.kept = self.kept + stream.outgoing.kept_bytes() - kept;
         self.granted = self.granted + stream.incoming.granted_bytes() - granted;
@@ -439,9 +501,16 @@ impl Streams {
 
     /// Takes the fate of a datagram with parts of streams.
     pub fn settle(&mut self, now: Duration, sequence: u64, came: bool, emit: Emit<'_>) {
-        let Streams { under_way, streams, kept, .. } = self;
+        let Streams { under_way, streams, kept, reader, tells_stored_at, .. } = self;
         let mut touched: Vec<Name> = Vec::new();
         under_way.settle(sequence, |name, part| {
+            if let Part::Stored(records) = part {
+                if !came {
+                    reader.tell_again(records);
+                    tells_stored_at.get_or_insert(now);
+                }
+                return;
+            }
             if let Some(stream) = streams.get_mut(&name) {
                 let before = stream.outgoing.kept_bytes();
                 stream.settle(now, part, came);

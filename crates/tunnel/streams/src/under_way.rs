@@ -21,6 +21,8 @@ pub enum Part {
     Credit(u64),
     /// The stream is given up.
     Abort(Cause),
+    /// Records that are stored here; of all streams.
+    Stored(Range<u64>),
 }
 
 #[derive(Debug)]

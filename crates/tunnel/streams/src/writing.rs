@@ -4,7 +4,7 @@ use crate::stream::{Phase, Stream, Wants};
 use crate::streams::{Streams, ends};
 use crate::under_way::Part;
 use wire::frame::{self, FrameType, MAX_LENGTH_BYTES};
-use wire::stream::{Abort, Credit, Data, End, MOST_DATA_FRONT_BYTES, Name, Open};
+use wire::stream::{Abort, Credit, Data, End, MOST_DATA_FRONT_BYTES, Name, Open, Stored};
 
 /// The most bytes that begin a stream and tell its room.
 const CONTROL_BYTES: usize = 2 * (1 + MAX_LENGTH_BYTES) + Open::MOST_BYTES + MOST_DATA_FRONT_BYTES;
@@ -12,6 +12,11 @@ const CONTROL_BYTES: usize = 2 * (1 + MAX_LENGTH_BYTES) + Open::MOST_BYTES + MOS
 const AROUND_DATA: usize = 1 + MAX_LENGTH_BYTES + MOST_DATA_FRONT_BYTES;
 /// Fewer bytes of a stream are no frame of their own, unless no more are left.
 const LEAST_DATA_BYTES: usize = 64;
+
+/// The bytes of a frame that names stored records, at most.
+const STORED_BYTES: usize = 1 + MAX_LENGTH_BYTES + Stored::MOST_BYTES;
+/// Stands for the stream where a part is of none.
+const NO_STREAM: Name = Name { number: 0, is_own: true };
 
 /// The message that begins a stream.
 fn open(name: Name, stream: &Stream) -> Open {
@@ -23,7 +28,7 @@ impl Streams {
     /// Whether something is to leave beside bytes.
     #[must_use]
     pub fn has_to_tell(&self) -> bool {
-        !self.telling.is_empty() && !self.under_way.is_full()
+        (!self.telling.is_empty() || self.tells_stored) && !self.under_way.is_full()
     }
 
     /// Whether bytes are to leave.
@@ -59,6 +64,7 @@ impl Streams {
         {
             self.write_control(sequence, name, out);
         }
+        self.write_stored(sequence, limit, out);
         for _ in 0..if with_data { self.urgent.len() + self.bulk.len() } else { 0 } {
             if out.len() + AROUND_DATA + LEAST_DATA_BYTES > limit || self.under_way.is_full() {
                 break;
@@ -67,6 +73,23 @@ impl Streams {
             let Some(name) = queue.pop_front() else { break };
             self.write_data(sequence, name, limit, out);
             self.enqueue(name);
+        }
+    }
+
+    /// Names stored records, as far as there is room.
+    fn write_stored(&mut self, sequence: u64, limit: usize, out: &mut Vec<u8>) {
+        while out.len() + STORED_BYTES <= limit
+            && !self.under_way.is_full()
+            && let Some(records) = self.reader.take_stored()
+        {
+            let mut body = Vec::new();
+            let count = (records.end - records.start) as u32;
+            Stored { first: records.start as u32, count }.emit(&mut body);
+            frame::emit(FrameType::StreamStored, &body, out);
+            self.under_way.push(sequence, NO_STREAM, Part::Stored(records));
+        }
+        if !self.reader.has_stored() {
+            (self.tells_stored_at, self.tells_stored) = (None, false);
         }
     }
 
@@ -115,6 +138,10 @@ impl Streams {
         }
         let outgoing = &mut stream.outgoing;
         while outgoing.has_bytes() && !self.under_way.is_full() {
+            let kept = outgoing.kept_bytes();
+            let recorded = outgoing.record(&stream.flow, self.record_bytes, &mut self.writer);
+            self.counters.taken_bytes += recorded as u64;
+            self.kept = self.kept + outgoing.kept_bytes() - kept;
             let room = limit.saturating_sub(out.len() + AROUND_DATA);
             let is_little = outgoing.waiting_bytes() <= room as u64;
             if room == 0 || room < LEAST_DATA_BYTES && !is_little {

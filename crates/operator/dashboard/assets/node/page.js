@@ -17,7 +17,7 @@ const CHARTS = [
   { id: "air", unit: percent, series: [
     ["offered", COLORS.orange, rate("offered_air_seconds"), true], ["sent", COLORS.blue, rate("sent_air_seconds"), true]] },
   { id: "streams", unit: bits, series: [
-    ["sent", COLORS.blue, rate("stream_sent_bytes", 8), true], ["sent again", COLORS.red, rate("stream_resent_bytes", 8)],
+    ["from hosts", COLORS.orange, rate("stream_taken_bytes", 8), true], ["sent", COLORS.blue, rate("stream_sent_bytes", 8), true], ["sent again", COLORS.red, rate("stream_resent_bytes", 8)],
     ["received", COLORS.grey, rate("stream_received_bytes", 8)]] },
   { id: "queue", unit: bytes, series: [["waits", COLORS.violet, plain("queue_bytes"), true]] },
 ];
@@ -91,7 +91,8 @@ const OF_STREAMS = {
   "refused": "connections that their destination refused, or did not answer",
   "reset": "streams that ended by a reset of a host, or because a node began anew",
   "in packets": "connections that went in packets: no stream was free on one of the nodes, or the station does not allow the addresses",
-  "sent": "bytes of streams sent to the station for the first time",
+  "from hosts": "bytes of streams from hosts here, sent to the station in any form",
+  "sent": "bytes as which these were sent for the first time, without what repeats",
   "sent again": "bytes of streams sent again",
   "received": "bytes of streams from the station, handed to hosts",
   "memory": "bytes of streams kept for the station, with the room promised to it, and the most of them",
@@ -125,7 +126,7 @@ function table() {
 function showStreams(peers) {
   const rows = peers.filter((peer) => peer.streams).map(({ name, streams: now, counters: { streams: it } }) => [name,
     now.off ? `off: ${now.off}` : "on", `${now.open} of ${now.most}`, it.opened, it.accepted, it.refused, it.aborted, it.passed,
-    bytes(it.sent_bytes), bytes(it.resent_bytes), bytes(it.received_bytes),
+    bytes(it.taken_bytes), bytes(it.sent_bytes), bytes(it.resent_bytes), bytes(it.received_bytes),
     `${bytes(now.memory_bytes)} of ${bytes(now.most_memory_bytes)}`]);
   at("streams-section").hidden = at("streams-figure").hidden = rows.length === 0;
   fill(at("of-streams"), OF_STREAMS, rows);

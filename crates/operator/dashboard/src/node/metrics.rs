@@ -122,10 +122,11 @@ const SPLIT: [Split; 7] = [
     ),
     (
         "stream",
-        "Bytes of streams: sent for the first time, sent again, and received",
+        "Bytes of streams: taken from hosts, sent for the first time, sent again, and received",
         Some(Unit::Bytes),
         "what",
         &[
+            ("taken", |it| it.streams.taken_bytes),
             ("sent", |it| it.streams.sent_bytes),
             ("resent", |it| it.streams.resent_bytes),
             ("received", |it| it.streams.received_bytes),

@@ -46,7 +46,9 @@ const FULL_SEGMENT_BYTES: u64 = 1360;
         missed,
         /// Packets dropped from the queue because it was full or slow.
         queue_dropped,
-        /// Bytes of streams sent for the first time.
+        /// Bytes of streams from hosts, sent in any form.
+        stream_taken_bytes,
+        /// Bytes as which these were sent for the first time.
         stream_sent_bytes,
         /// Bytes of streams sent again.
         stream_resent_bytes,
@@ -73,12 +75,12 @@ impl Sample {
         macro_rules! since {
             ($($($counter:ident).+)+) => { 0 $(+ it.$($counter).+.saturating_sub(before.$($counter).+))+ };
         }
-        let stream_sent_bytes = since!(streams.sent_bytes);
+        let stream_taken_bytes = since!(streams.taken_bytes);
         // IPv6's header if the endpoint is unknown.
         let outer_header_bytes = now.endpoint.map_or(48, node::outer_header_bytes);
         Sample {
-            offered_packets: since!(inner_sent_packets) + stream_sent_bytes.div_ceil(FULL_SEGMENT_BYTES),
-            offered_bytes: since!(inner_sent_bytes) + stream_sent_bytes,
+            offered_packets: since!(inner_sent_packets) + stream_taken_bytes.div_ceil(FULL_SEGMENT_BYTES),
+            offered_bytes: since!(inner_sent_bytes) + stream_taken_bytes,
             sent_datagrams: since!(outer_sent_datagrams),
             sent_bytes: since!(outer_sent_bytes),
             received_bytes: since!(outer_received_bytes),
@@ -93,7 +95,8 @@ impl Sample {
             segments_coded: since!(segments_repaired_coded),
             missed: since!(missed),
             queue_dropped: since!(queue_dropped queue_dropped_by_codel queue_dropped_for_path),
-            stream_sent_bytes,
+            stream_taken_bytes,
+            stream_sent_bytes: since!(streams.sent_bytes),
             stream_resent_bytes: since!(streams.resent_bytes),
             stream_received_bytes: since!(streams.received_bytes),
             loss_ppm: (now.loss.unwrap_or(0.0) * 1e6).round() as u64,

@@ -169,7 +169,7 @@ impl Model {
     }
 
     /// Bytes a second that leave.
-    fn pace(&self, told: Option<f64>) -> f64 {
+    pub fn pace(&self, told: Option<f64>) -> f64 {
         if let Some(told) = told {
             return told;
         }

@@ -7,15 +7,19 @@ use crate::config::{Config, StreamBounds};
 use crate::context::Context;
 use crate::hop::Controller;
 use crate::hop::model::Model;
+use re::{Form, Parameters, Policy};
 use std::collections::VecDeque;
 use std::time::Duration;
-use streams::{Settings, Streams};
+use streams::{Reduction, Settings, Streams};
 use wire::frame::FrameType;
+use wire::hello::{Hello, LENGTHENS};
 use wire::inner::Inner;
 
 /// A missing datagram that has repairs is lost after this time and a share of the round trip.
 const REPAIRED_AFTER: Duration = Duration::from_millis(20);
 const REPAIRED_SHARE: u32 = 8;
+/// A record is what the path carries in this time.
+const RECORD_TIME: Duration = Duration::from_millis(20);
 /// So few bytes of a burst have repairs: what waits for nothing else.
 pub(super) const REPAIRED_BYTES: u64 = 16 << 10;
 
@@ -23,6 +27,8 @@ pub(super) const REPAIRED_BYTES: u64 = 16 << 10;
 pub(super) struct PeerStreams {
     pub(super) streams: Streams,
     pub(super) model: Model,
+    /// The secret of the encoder.
+    secret: u64,
     /// Datagrams with repairs.
     repaired: VecDeque<u64>,
     /// The fates in a receipt, during its processing; kept to allocate once.
@@ -75,12 +81,19 @@ impl PeerStreams {
         Some(PeerStreams {
             streams: Streams::new(settings),
             model: Model::default(),
+            secret: salt[1].rotate_left(16) ^ salt[0],
             repaired: VecDeque::new(),
             fates: Vec::new(),
             left_last: false,
             burst_from: None,
             allowance: Allowance::default(),
         })
+    }
+
+    /// Sets how many bytes a record has, by the rate at which they leave.
+    pub fn set_record_bytes(&mut self, told: Option<f64>) {
+        let bytes = self.model.pace(told) * RECORD_TIME.as_secs_f64();
+        self.streams.set_record_bytes(bytes as usize);
     }
 
     /// A datagram left that has repairs.
@@ -209,5 +222,26 @@ impl Peer {
             it.repaired.clear();
             it.burst_from = None;
         }
+    }
+
+    /// Streams of a new link with the peer that said `hello`: what repeats is removed from them.
+    pub(super) fn reduce_streams(&mut self, config: &Config, hello: &Hello) {
+        let Some((it, link)) = self.streams.as_mut().zip(self.link.as_ref()) else { return };
+        // records of a stream are read in order, and others are told when they are stored
+        let policy = if config.reduce.policy == Policy::Off { Policy::Off } else { Policy::Acked };
+        let store_bytes = link.store_bytes();
+        let parameters = Parameters { policy, form: Form::Compact, store_bytes, ..config.reduce };
+        let (one, other) = (link.ends().own_boot, link.ends().peer_boot);
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&one.min(other).to_be_bytes());
+        key[8..16].copy_from_slice(&one.max(other).to_be_bytes());
+        it.streams.reduce(&Reduction {
+            parameters,
+            peer_window_bytes: hello.window_bytes.into(),
+            peer_sample_bits: hello.sample_bits.into(),
+            compresses: config.shorten.literals && hello.capabilities & LENGTHENS != 0,
+            key,
+            secret: it.secret,
+        });
     }
 }

@@ -34,7 +34,11 @@ pub struct StreamCounters {
     /// Connections of this node's hosts that went in packets: no stream was free on one of the nodes, or the
     /// peer does not allow the addresses.
     pub passed: u64,
-    /// Bytes of streams sent to the peer for the first time.
+    /// Streams of these with bytes that this node could not restore. Each tells of a mistake in a program.
+    pub unrestored: u64,
+    /// Bytes of streams from hosts, sent to the peer in any form.
+    pub taken_bytes: u64,
+    /// Bytes of streams sent to the peer for the first time, without what repeats.
     pub sent_bytes: u64,
     /// Bytes of streams sent again.
     pub resent_bytes: u64,
@@ -49,7 +53,9 @@ impl From<streams::Counters> for StreamCounters {
             accepted,
             refused,
             aborted,
+            unrestored,
             passed,
+            taken_bytes,
             sent_bytes,
             resent_bytes,
             received_bytes,
@@ -59,7 +65,9 @@ impl From<streams::Counters> for StreamCounters {
             accepted,
             refused,
             aborted,
+            unrestored,
             passed,
+            taken_bytes,
             sent_bytes,
             resent_bytes,
             received_bytes,
@@ -71,7 +79,7 @@ impl PeerCounters {
     /// Bytes for the peer: of inner packets, and of streams.
     #[must_use]
     pub fn offered_bytes(&self) -> u64 {
-        self.inner_sent_bytes + self.streams.sent_bytes
+        self.inner_sent_bytes + self.streams.taken_bytes
     }
 
     /// Bytes from the peer: of inner packets, and of streams.

@@ -1,5 +1,6 @@
 //! Streams: TCP connections of hosts behind two nodes, whose bytes cross the hop by a transport of its own.
 
+mod repetition;
 mod status;
 
 use crate::pair::{GATEWAY, Pair, Road, STATION};

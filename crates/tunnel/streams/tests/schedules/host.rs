@@ -1,5 +1,6 @@
 //! A host's end of a connection, and the model of the bytes that it reads.
 
+use crate::dice::Dice;
 use crate::plan::{Begins, Program};
 use std::time::Duration;
 use streams::tcp::{Connection, State};
@@ -7,10 +8,24 @@ use streams::tcp::{Connection, State};
 /// The most bytes of one call.
 const AT_ONCE: usize = 8192;
 
-/// A direction of a connection as a byte string: the byte at each offset.
+/// Bytes of a block.
+const BLOCK_BITS: u32 = 10;
+/// Blocks that many directions have.
+const KNOWN_BLOCKS: u64 = 64;
+
+/// A direction of a connection as a byte string: the byte at each offset. Every other direction consists of
+/// blocks that others have, too.
 fn fill(key: u64, from: u64, out: &mut [u8]) {
+    let mix = |number: u64| Dice::new(number).number();
+    let (mut block, mut seed) = (u64::MAX, 0);
     for (offset, byte) in (from..).zip(out) {
-        *byte = (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(key) >> 56) as u8;
+        if block != offset >> BLOCK_BITS {
+            block = offset >> BLOCK_BITS;
+            seed = mix(key ^ block << 1);
+            seed = if key & 1 == 0 { mix(seed % KNOWN_BLOCKS) } else { seed };
+        }
+        let at = seed.wrapping_add(offset & ((1 << BLOCK_BITS) - 1));
+        *byte = (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
     }
 }
 

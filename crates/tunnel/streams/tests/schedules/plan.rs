@@ -1,9 +1,10 @@
 //! The plan of a schedule: two engines, the hop between them, and programs of hosts.
 
 use crate::dice::Dice;
+use re::{Parameters, Policy};
 use std::ops::Range;
 use std::time::Duration;
-use streams::Settings;
+use streams::{Reduction, Settings};
 
 /// A hop, in both directions, and what its receipts say.
 #[derive(Debug, Clone)]
@@ -89,6 +90,9 @@ pub struct ConversationPlan {
 pub struct Plan {
     pub seed: u64,
     pub engines: [Settings; 2],
+    pub reductions: [Reduction; 2],
+    /// The most bytes of a record.
+    pub record_bytes: usize,
     pub hop: HopPlan,
     pub hosts: HostsPlan,
     pub conversations: Vec<ConversationPlan>,
@@ -113,7 +117,9 @@ impl Plan {
         let count = dice.within(1..7);
         let conversations =
             (0..count).map(|_| ConversationPlan::random(dice, repaired_at, repaired_at)).collect();
-        Plan { seed, engines, hop, hosts, conversations }
+        let reductions = reductions(dice);
+        let record_bytes = dice.pick(&[1 << 10, 4 << 10, 16 << 10]);
+        Plan { seed, engines, reductions, record_bytes, hop, hosts, conversations }
     }
 
     /// Whether a full far end may cost a connection: a host was answered before, or nobody answers it. A SYN
@@ -161,8 +167,26 @@ impl Plan {
             }
             plan
         };
-        Plan { seed, engines, hop, hosts, conversations: (0..connections).map(conversation).collect() }
+        let conversations = (0..connections).map(conversation).collect();
+        let reductions = reductions(dice);
+        Plan { seed, engines, reductions, record_bytes: 16 << 10, hop, hosts, conversations }
     }
+}
+
+/// What two engines agree on. In one of four schedules nothing is stored.
+fn reductions(dice: &mut Dice) -> [Reduction; 2] {
+    let store_bytes = dice.pick(&[0, 32 << 10, 256 << 10, 2 << 20]);
+    let policy = if store_bytes == 0 { Policy::Off } else { Policy::Acked };
+    let (window_bytes, sample_bits) = (16, 4);
+    let reduction = Reduction {
+        parameters: Parameters { policy, store_bytes, window_bytes, sample_bits, ..Parameters::default() },
+        peer_window_bytes: window_bytes,
+        peer_sample_bits: sample_bits,
+        compresses: dice.happens(500),
+        key: [7; 32],
+        secret: dice.number(),
+    };
+    [reduction, Reduction { secret: dice.number(), ..reduction }]
 }
 
 impl HopPlan {

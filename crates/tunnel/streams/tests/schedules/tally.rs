@@ -15,6 +15,9 @@ pub struct Tally {
     pub passed: u64,
     /// Bytes that hosts read, all of them right.
     pub bytes: u64,
+    /// Bytes of hosts that left, and the bytes as which they did.
+    pub taken_bytes: u64,
+    pub sent_bytes: u64,
     pub resent_bytes: u64,
     pub most_memory_bytes: u64,
     /// The most streams that were seen open at once, at one end.
@@ -30,6 +33,8 @@ impl Tally {
         self.resets += other.resets;
         self.passed += other.passed;
         self.bytes += other.bytes;
+        self.taken_bytes += other.taken_bytes;
+        self.sent_bytes += other.sent_bytes;
         self.resent_bytes += other.resent_bytes;
         self.most_open = self.most_open.max(other.most_open);
         self.most_memory_bytes = self.most_memory_bytes.max(other.most_memory_bytes);
@@ -41,6 +46,7 @@ impl fmt::Display for Tally {
         let Tally { schedules, conversations, streams, clean, resets, passed, bytes, .. } = self;
         write!(f, "{schedules} schedules, {conversations} connections, {streams} streams: ")?;
         write!(f, "{clean} clean, {resets} reset, {passed} passed, {bytes} bytes right, ")?;
+        write!(f, "{} sent of {}, ", self.sent_bytes, self.taken_bytes)?;
         write!(f, "{} bytes sent again, at most {} bytes kept", self.resent_bytes, self.most_memory_bytes)
     }
 }

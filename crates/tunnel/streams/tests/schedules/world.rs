@@ -79,7 +79,12 @@ impl<'a> World<'a> {
             events: BinaryHeap::new(),
             order: 0,
             dice: Dice::new(!plan.seed),
-            engines: plan.engines.map(Streams::new),
+            engines: std::array::from_fn(|side| {
+                let mut engine = Streams::new(plan.engines[side]);
+                engine.reduce(&plan.reductions[side]);
+                engine.set_record_bytes(plan.record_bytes);
+                engine
+            }),
             directions: Default::default(),
             conversations,
             tally: Tally { schedules: 1, ..Tally::default() },
@@ -295,17 +300,22 @@ impl<'a> World<'a> {
                 let (bytes, streams) = (engine.memory_bytes(), engine.open_streams());
                 return Err(format!("{bytes} bytes and {streams} streams are left at {side}"));
             }
-            if its.received_bytes > other.sent_bytes || its.accepted > other.opened {
+            if its.unrestored > 0 {
+                return Err(format!("records were not restored at {side}: {its:?}"));
+            }
+            if its.received_bytes > other.taken_bytes || its.accepted > other.opened {
                 return Err(format!("counters: {its:?} of {other:?}"));
             }
             self.tally.streams += its.opened;
+            self.tally.taken_bytes += its.taken_bytes;
+            self.tally.sent_bytes += its.sent_bytes;
             self.tally.resent_bytes += its.resent_bytes;
         }
         let all = &self.conversations;
         if !is_lossy && all.iter().all(Conversation::is_clean_stream) {
             let [one, other] = [self.engines[0].counters(), self.engines[1].counters()];
             let (sent, received) =
-                (one.sent_bytes + other.sent_bytes, one.received_bytes + other.received_bytes);
+                (one.taken_bytes + other.taken_bytes, one.received_bytes + other.received_bytes);
             let read: u64 = all.iter().flat_map(|it| it.hosts.iter().map(|host| host.read)).sum();
             let opened = one.opened + other.opened;
             if sent != read || received != read || opened != all.len() as u64 {

@@ -96,7 +96,7 @@ impl Pair {
         let status = || format!("{:#}\n{:#}", self.station.status(), self.gateway.status());
         let packets = self.count("/inner_sent_packets");
         assert!(packets <= MOST_OTHER_PACKETS, "{packets} packets: {}", status());
-        let bytes = self.count("/streams/sent_bytes");
+        let bytes = self.count("/streams/taken_bytes");
         assert!(bytes >= least_bytes, "{bytes} bytes of {least_bytes}: {}", status());
     }
 }

@@ -35,6 +35,7 @@ impl Peer {
         let limit = limit - link.repair_bytes();
         let sequence = link.begin_datagram(now, None, false);
         frame::emit_sequence(sequence, out);
+        it.set_record_bytes(told);
         it.streams.write(sequence, with_data, limit, out);
         let is_due = link.receipt_at().is_some_and(|at| at <= now);
         let is_last = !it.streams.has_to_send();

@@ -60,19 +60,23 @@ fn both_nodes_count_the_same_bytes_and_streams() {
     let bytes = BYTES as u64;
     let of_gateway = StreamCounters {
         accepted: 1,
-        sent_bytes: bytes,
+        taken_bytes: bytes,
+        sent_bytes: gateway.sent_bytes,
         resent_bytes: resent.0,
         received_bytes: 1,
         ..StreamCounters::default()
     };
     let of_station = StreamCounters {
         opened: 1,
-        sent_bytes: 1,
+        taken_bytes: 1,
+        sent_bytes: station.sent_bytes,
         resent_bytes: resent.1,
         received_bytes: bytes,
         ..StreamCounters::default()
     };
     assert_eq!((gateway, station), (of_gateway, of_station));
+    let around = bytes..bytes + bytes / 100;
+    assert!(around.contains(&gateway.sent_bytes), "records add little: {}", gateway.sent_bytes);
     let [gateway, station] = hosts.status().map(|it| it.counters);
     assert_eq!(gateway.offered_bytes(), gateway.inner_sent_bytes + bytes);
     assert_eq!(station.delivered_bytes(), station.inner_received_bytes + bytes);

@@ -1,0 +1,125 @@
+//! Bytes of streams become records.
+
+use super::unread::Unread;
+use super::{LEAST_STORED_BYTES, Reduction, cost, margin_bytes};
+use re::literals::Compressor;
+use re::mac::PacketMac;
+use re::{Encoded, Encoder, Policy};
+use std::collections::VecDeque;
+use std::ops::Range;
+use wire::inner::Flow;
+use wire::record::{Record, emit_segment_front};
+use wire::shim::compact::Compact;
+
+/// The records of all streams to a peer.
+#[derive(Debug)]
+pub struct RecordWriter {
+    /// `None`: nothing is stored.
+    encoder: Option<Encoder>,
+    compressor: Option<Compressor>,
+    mac: PacketMac,
+    margin: u64,
+    /// The number of the next record that is stored. One that only refers to others has it, too.
+    next: u64,
+    unread: Unread,
+    /// The record as a segment, in the memory of the one before.
+    packet: Vec<u8>,
+    shim: Vec<u8>,
+    compressed: Vec<u8>,
+}
+
+impl RecordWriter {
+    /// Nothing is stored yet.
+    #[must_use]
+    pub fn new(reduction: &Reduction) -> Self {
+        let Reduction { parameters, compresses, key, secret, .. } = reduction;
+        let stores = parameters.policy != Policy::Off && parameters.validate().is_ok();
+        RecordWriter {
+            encoder: stores.then(|| Encoder::new(parameters).with_secret(*secret)),
+            compressor: compresses.then(Compressor::new),
+            mac: PacketMac::new(key),
+            margin: margin_bytes(parameters.store_bytes),
+            next: 0,
+            unread: Unread::default(),
+            packet: Vec::new(),
+            shim: Vec::new(),
+            compressed: Vec::new(),
+        }
+    }
+
+    /// Appends the record of the first `count` bytes of `plain`, which are taken. `offset` is theirs among the
+    /// bytes of the host. The number for [`RecordWriter::end_unread`], if the record refers to others.
+    pub fn write(
+        &mut self,
+        flow: &Flow,
+        offset: u64,
+        plain: &mut VecDeque<u8>,
+        count: usize,
+        out: &mut VecDeque<u8>,
+    ) -> Option<u64> {
+        self.packet.clear();
+        let inner = emit_segment_front(flow, offset, count, &mut self.packet);
+        let front_bytes = inner.payload_offset;
+        let (front, back) = plain.as_slices();
+        let split = count.min(front.len());
+        self.packet.extend_from_slice(&front[..split]);
+        self.packet.extend_from_slice(&back[..count - split]);
+        plain.drain(..count);
+
+        self.shim.clear();
+        let mut is_stored = false;
+        let mut is_reduced = false;
+        if let Some(encoder) = self.encoder.as_mut().filter(|_| count >= LEAST_STORED_BYTES) {
+            let cost = cost(self.packet.len());
+            is_stored = self.unread.admits(cost, self.margin);
+            let encoded = if is_stored {
+                self.unread.enter(cost);
+                encoder.encode(self.next, &self.packet, &inner, &mut self.shim)
+            } else {
+                encoder.encode_only(self.next, &self.packet, &inner, &mut self.shim)
+            };
+            is_reduced = encoded != Encoded::Plain;
+        }
+        let mut literals = &self.packet[front_bytes..];
+        let mut regions = None;
+        if is_reduced {
+            let mut rest = &self.shim[..];
+            if let Ok(found) = Compact::take_regions(&mut rest) {
+                regions = Some((self.mac.of(self.next, &self.packet), found));
+                literals = &rest[front_bytes..];
+            }
+        }
+        self.compressed.clear();
+        let compressor = self.compressor.as_mut();
+        let is_compressed = compressor.is_some_and(|it| it.compress(literals, &mut self.compressed));
+        if is_compressed {
+            literals = &self.compressed;
+        }
+        let number = if is_stored || is_reduced { self.next as u32 } else { 0 };
+        Record { is_stored, is_compressed, number, regions, literals }.emit(out);
+        self.next += u64::from(is_stored);
+        is_reduced.then(|| self.unread.begin())
+    }
+
+    /// The far end read a record that refers to others, or never will.
+    pub fn end_unread(&mut self, number: u64) {
+        self.unread.end(number);
+    }
+
+    /// The far end stores these records, by the low bits of the first one's number.
+    pub fn confirm(&mut self, first: u32, count: u32) {
+        let Some(encoder) = &mut self.encoder else { return };
+        let first = wire::stream::widen_offset(first, self.next);
+        let Range { start, end } = first..first.saturating_add(count.into()).min(self.next);
+        for number in start.max(end.saturating_sub(super::MOST_CONFIRMED))..end {
+            encoder.confirm(number);
+        }
+    }
+
+    /// The far end's store is not this one's: nothing of it is referred to any more.
+    pub fn forget(&mut self) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.clear();
+        }
+    }
+}
