@@ -110,13 +110,16 @@ pub enum File {
     Random,
     /// Random bytes for more than half a minute.
     Long,
+    /// Random bytes, half of which are the first ones of the long stretch.
+    HalfRepeating,
     /// 10 MB of documentation.
     Documents,
 }
 
 impl File {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::One, Self::Two, Self::Ebook, Self::Random, Self::Long, Self::Documents];
+    pub const ALL: [Self; 7] =
+        [Self::One, Self::Two, Self::Ebook, Self::Random, Self::Long, Self::HalfRepeating, Self::Documents];
 
     /// The name under which it is offered.
     #[must_use]
@@ -127,6 +130,7 @@ impl File {
             Self::Ebook => "ebook",
             Self::Random => "random",
             Self::Long => "random-long",
+            Self::HalfRepeating => "half-repeating",
             Self::Documents => "documents",
         }
     }
@@ -137,9 +141,8 @@ impl FromStr for File {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let unknown = || {
-            format!(
-                "no file is called {name:?}; there are file-1, file-2, ebook, random, random-long and documents"
-            )
+            let known = Self::ALL.map(Self::slug).join(", ");
+            format!("no file is called {name:?}; there are {known}")
         };
         Self::ALL.into_iter().find(|file| file.slug() == name).ok_or_else(unknown)
     }
@@ -153,6 +156,7 @@ impl fmt::Display for File {
             Self::Ebook => "ebook",
             Self::Random => "random bytes",
             Self::Long => "a long stretch of random bytes",
+            Self::HalfRepeating => "random bytes, half of them those of the long stretch",
             Self::Documents => "10 MB of documentation",
         })
     }

@@ -49,6 +49,11 @@ pub const FILE_1_BYTES: usize = 587_567;
 /// More than a link of 1 MByte/s carries in half a minute.
 pub const LONG_BYTES: usize = 32 << 20;
 
+/// Content half of which was sent before.
+pub const HALF_REPEATING_BYTES: usize = 10_000_000;
+/// A stretch of it that repeats, or does not.
+const BLOCK_BYTES: usize = 50_000;
+
 /// The byte-caching paper's file 1 has 587,567 bytes (section IV-C), of which its encoder left .55 (section
 /// VI), and an encoded packet of it referred to 4 others on average. So does this slice of web pages, at the
 /// paper's own parameters and with packets of 1460 bytes of payload: .553 and 4.2.
@@ -132,6 +137,21 @@ impl Contents {
         ChaCha8Rng::seed_from_u64(SEED).fill_bytes(&mut bytes);
         let origin = format!("generated (seed {SEED}, every byte random)");
         Content { name: "random bytes", bytes, origin, substitute: false }
+    }
+
+    /// Random bytes in which every second block is one of [`Contents::random`], in order.
+    #[must_use]
+    pub fn half_repeating() -> Content {
+        const SEED: u64 = 7;
+        let mut bytes = vec![0; HALF_REPEATING_BYTES];
+        ChaCha8Rng::seed_from_u64(SEED).fill_bytes(&mut bytes);
+        let known = Contents::random(HALF_REPEATING_BYTES / 2).bytes;
+        let repeated = bytes.chunks_mut(BLOCK_BYTES).skip(1).step_by(2);
+        repeated.zip(known.chunks(BLOCK_BYTES)).for_each(|(block, known)| block.copy_from_slice(known));
+        let origin = format!(
+            "generated (seed {SEED}, every byte random, every second block of {BLOCK_BYTES} octets from that of the random bytes)"
+        );
+        Content { name: "half-repeating bytes", bytes, origin, substitute: false }
     }
 
     /// All contents, for variety: texts, pages, pictures.

@@ -8,6 +8,7 @@ mod cellular;
 mod downloads;
 mod fairness;
 mod form;
+mod half_repeating;
 mod harder;
 mod must_show;
 mod overheard;
@@ -34,12 +35,13 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 11] = [
+const FIGURES: [Figure; 12] = [
     downloads::FIGURE,
     harder::FIGURE,
     told::FIGURE,
     streams::FIGURE,
     requests::FIGURE,
+    half_repeating::FIGURE,
     voice::FIGURE,
     presets::FIGURE,
     cellular::FIGURE,

@@ -52,6 +52,7 @@ impl Testbed {
                 File::Ebook => contents.ebook()?,
                 File::Random => Contents::random(contents::FILE_1_BYTES),
                 File::Long => Contents::random(contents::LONG_BYTES),
+                File::HalfRepeating => Contents::half_repeating(),
                 File::Documents => contents.documents()?,
             };
             let path = folder.path().join(file.slug());

@@ -5,6 +5,7 @@ use std::fmt;
 use super::cellular;
 use super::downloads::{self, BBR_BY_BARE, BYTES_BY_OFF, SECONDS};
 use super::fairness;
+use super::half_repeating;
 use super::harder;
 use super::place::Place;
 use super::presets::{self, BYTES_BY_BARE, TIME_BY_BARE};
@@ -41,6 +42,7 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         a_told_rate_does_not_hurt(rows),
         streams_are_as_fast_as_hysteria(rows),
         requests_are_answered_in_time(rows),
+        repetition_is_removed_from_streams(rows),
         new_content_comes_sooner(rows),
         new_content_over_the_satellite_takes_fewer_bytes(rows),
         a_call_is_on_time(rows),
@@ -155,6 +157,18 @@ fn requests_are_answered_in_time(rows: &[Row]) -> Claim {
         let Some(goal) = row.goal else { continue };
         let series = &row.series;
         judging.cell(value <= goal, || format!("{value:.2} s ({goal:.2}) with {}% lost in {series}", row.x));
+    }
+    judging.done()
+}
+
+fn repetition_is_removed_from_streams(rows: &[Row]) -> Claim {
+    let most = half_repeating::BY_HYSTERIA_AT_MOST;
+    let claim = format!(
+        "streams, half of them sent before: at most {most} of the recorded time of Hysteria in every cell"
+    );
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(half_repeating::FIGURE.id, half_repeating::BY_HYSTERIA, |_| true) {
+        judging.cell(value <= most, || format!("{value:.2} with {}% lost in {}", row.x, row.series));
     }
     judging.done()
 }
