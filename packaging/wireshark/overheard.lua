@@ -55,6 +55,7 @@ local FRAMES = {
     [39] = "stream: end",
     [40] = "stream: credit",
     [41] = "stream: abort",
+    [42] = "stream: stored",
 }
 -- Frames that take a link sequence, and those that name an earlier one.
 local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }
