@@ -13,6 +13,7 @@
 //! A rate bounds what leaves where the user [told] one, or a [policer] was found.
 
 mod ceiling;
+mod excess;
 mod in_flight;
 pub mod model;
 mod pace;

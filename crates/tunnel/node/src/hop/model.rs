@@ -2,9 +2,11 @@
 //!
 //! The rate is the most that arrived lately, and what is under way is bounded by rate and round trip, as in
 //! BBR (N. Cardwell et al., ACM Queue 14(5), 2016). It sends more than arrives by the share that the air
-//! loses, so that a lossy path is filled as well. Losses of full queues lower a [ceiling](super::ceiling).
+//! loses, so that a lossy path is filled as well. Losses of full queues, and those that the rate [makes](super::excess), lower a
+//! [ceiling](super::ceiling). While there is one, it alone probes for more.
 
 use super::ceiling::Ceiling;
+use super::excess::{self, Excess, Left};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -46,8 +48,17 @@ const AT_ONCE: f64 = 10.0 * 1400.0;
 const BURST: Duration = Duration::from_millis(2);
 /// More of the air's loss is not made up for.
 const MOST_LOSS: f64 = 0.5;
-/// Loss is taken over so many datagrams that left slowly, at least, and at most twice.
-const SLOW_SPAN: u32 = 64;
+/// The rate is halved for a while where more than this share is lost, not before so long after the last time.
+const TRIAL_GAIN: f64 = 0.5;
+const LOSS_TO_TRY: f64 = 0.002;
+const TRIAL_PAUSE: Duration = Duration::from_secs(2);
+const TRIAL_ROUNDS: u32 = 32;
+const PACKET_BYTES: f64 = 1400.0;
+/// Where the air loses packets, nobody's window fills a queue for long. A queue is ours then, and a short one is,
+/// too. Less leaves by this share of it by the round trip, up to a bound.
+const DEEP_QUEUE: Duration = Duration::from_millis(30);
+const EASE: f64 = 0.5;
+const MOST_EASE: f64 = 0.25;
 /// Silence for so long beyond two round trips is tried by sending a datagram again, then twice as long.
 const PATIENCE: Duration = Duration::from_millis(50);
 const MOST_DOUBLINGS: u32 = 3;
@@ -58,7 +69,14 @@ const PROBES: usize = 2;
 enum Phase {
     Startup,
     Drain,
-    Steady { gain: usize, since: Duration },
+    Steady {
+        gain: usize,
+        since: Duration,
+    },
+    /// The rate is halved, to hear what the air loses.
+    Trial {
+        since: Duration,
+    },
 }
 
 /// A datagram that left.
@@ -74,8 +92,7 @@ struct Sent {
     first_sent_at: Duration,
     /// It left after a pause, or nothing waited behind it: the path could have carried more.
     is_limited: bool,
-    /// It left more slowly than others arrive.
-    is_slow: bool,
+    left: Left,
     is_settled: bool,
 }
 
@@ -104,8 +121,11 @@ pub struct Model {
     round_trip: Duration,
     is_measured: bool,
     loss: f64,
-    /// Datagrams that left slowly, and how many of them were lost.
-    slow: [u32; 2],
+    /// The share by which less leaves, because packets queue.
+    ease: f64,
+    excess: Excess,
+    /// When the rate was halved, to hear what the air loses.
+    tried_at: Duration,
     ceiling: Ceiling,
     /// When the next datagram leaves.
     next_at: Duration,
@@ -137,7 +157,9 @@ impl Default for Model {
             round_trip: UNKNOWN,
             is_measured: false,
             loss: 0.0,
-            slow: [0; 2],
+            ease: 0.0,
+            excess: Excess::default(),
+            tried_at: Duration::ZERO,
             ceiling: Ceiling::default(),
             next_at: Duration::ZERO,
             active_at: Duration::ZERO,
@@ -157,6 +179,8 @@ impl Model {
         match self.phase {
             Phase::Startup => STARTUP_GAIN,
             Phase::Drain => 1.0 / STARTUP_GAIN,
+            Phase::Trial { .. } => TRIAL_GAIN,
+            Phase::Steady { gain, .. } if self.ceiling.bytes().is_some() => GAINS[gain].min(1.0),
             Phase::Steady { gain, .. } => GAINS[gain],
         }
     }
@@ -181,7 +205,15 @@ impl Model {
         let gain = self.gain();
         // losses at a slow rate tell of the air alone
         let loss = if gain < 1.0 { 0.0 } else { self.loss };
-        (gain * rate / (1.0 - loss)).max(least)
+        let rate = rate / (1.0 - loss);
+        let bound = self.ceiling.bytes().map_or(rate, |bytes| bytes / self.flight_time());
+        let eased = if gain == 1.0 { 1.0 - self.ease } else { 1.0 };
+        (eased * gain * rate.min(bound)).max(least)
+    }
+
+    /// Seconds for which a byte is under way, until a receipt tells.
+    fn flight_time(&self) -> f64 {
+        (self.round_trip + RECEIPTS / 2).as_secs_f64()
     }
 
     /// Datagrams that are due within this time leave at once. A queue that was full may be short.
@@ -201,7 +233,7 @@ impl Model {
             (None, Some(rate), _) => (rate / (1.0 - self.loss), FLIGHT_GAIN),
             (None, None, _) => return FIRST_FLIGHT,
         };
-        let flight = gain * rate * (self.round_trip + RECEIPTS / 2).as_secs_f64();
+        let flight = gain * rate * self.flight_time();
         let flight = flight.max(if self.phase == Phase::Startup { self.startup_flight() } else { 0.0 });
         let ceiling = self.ceiling.bytes().filter(|_| told.is_none());
         ceiling.map_or(flight, |ceiling| ceiling.min(flight)).max(LEAST_FLIGHT)
@@ -276,9 +308,26 @@ impl Model {
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
             is_limited: self.delivered <= self.limited_until,
-            is_slow: told.is_none() && self.rate().is_some() && self.gain() < 1.0,
+            left: if told.is_some() { Left::Somehow } else { self.left(now) },
             is_settled: false,
         });
+    }
+
+    /// How a datagram leaves now.
+    fn left(&self, now: Duration) -> Left {
+        match self.phase {
+            Phase::Startup => Left::Somehow,
+            Phase::Trial { since } if now < since + self.round_trip => Left::Somehow,
+            Phase::Trial { .. } => Left::Slowly,
+            _ if self.gain() < 1.0 => Left::Eased,
+            _ => Left::Fast,
+        }
+    }
+
+    /// For how long the rate is halved: until that has an effect, and so many datagrams left.
+    fn trial_time(&self) -> Duration {
+        let slowly = f64::from(excess::LEAST) * PACKET_BYTES / (TRIAL_GAIN * self.rate().unwrap_or(1.0));
+        self.round_trip + self.round_trip.max(Duration::from_secs_f64(slowly.min(1.0)))
     }
 
     /// A datagram came, or is lost.
@@ -290,13 +339,7 @@ impl Model {
         };
         sent.is_settled = true;
         self.in_flight -= sent.bytes;
-        if sent.is_slow {
-            if self.slow[0] == 2 * SLOW_SPAN {
-                self.slow = self.slow.map(|count| count / 2);
-            }
-            self.slow[0] += 1;
-            self.slow[1] += u32::from(!came);
-        }
+        self.excess.note(sent.left, came);
         if came {
             self.delivered += sent.bytes;
             self.delivered_at = now;
@@ -321,6 +364,12 @@ impl Model {
     pub fn update(&mut self, now: Duration, (round_trip, queueing): (Duration, Duration), loss: f64) {
         self.set_round_trip(round_trip);
         self.loss = loss.clamp(0.0, MOST_LOSS).min(self.most_air_loss());
+        let queued = queueing.div_duration_f64(round_trip.max(Duration::from_millis(1)));
+        let is_ours = loss > LOSS_TO_TRY || queueing < DEEP_QUEUE;
+        self.ease = if is_ours { (EASE * queued).min(MOST_EASE) } else { 0.0 };
+        if self.excess.take() {
+            self.note_full_queue(now, round_trip + queueing);
+        }
         let most = 2.0 * self.rate().unwrap_or(0.0) * (round_trip + queueing + RECEIPTS).as_secs_f64();
         self.ceiling.grow(now, round_trip + queueing, most.max(FIRST_FLIGHT));
         let Some(newest) = self.newest.take() else { return };
@@ -354,12 +403,7 @@ impl Model {
     /// of a queue that we filled. To make up for those would lose more.
     #[must_use]
     pub fn most_air_loss(&self) -> f64 {
-        let [sent, lost] = self.slow.map(f64::from);
-        if sent < f64::from(SLOW_SPAN) {
-            return 1.0;
-        }
-        let share = lost / sent;
-        share + (share.max(0.01) / sent).sqrt()
+        self.excess.most_air_loss()
     }
 
     fn note_rate(&mut self, rate: f64) {
@@ -392,8 +436,21 @@ impl Model {
                 }
             }
             Phase::Steady { gain, since } => {
-                if now >= since + self.round_trip {
-                    self.phase = Phase::Steady { gain: (gain + 1) % GAINS.len(), since: now };
+                let next = (gain + 1) % GAINS.len();
+                let pause = TRIAL_PAUSE.max(TRIAL_ROUNDS * self.round_trip);
+                if now < since + self.round_trip {
+                    return;
+                }
+                self.phase = if next == 0 && self.loss > LOSS_TO_TRY && now >= self.tried_at + pause {
+                    self.tried_at = now;
+                    Phase::Trial { since: now }
+                } else {
+                    Phase::Steady { gain: next, since: now }
+                };
+            }
+            Phase::Trial { since } => {
+                if now >= since + self.trial_time() {
+                    self.phase = Phase::Steady { gain: 2, since: now };
                 }
             }
         }
