@@ -55,8 +55,9 @@ const TRIAL_PAUSE: Duration = Duration::from_secs(2);
 const TRIAL_ROUNDS: u32 = 32;
 const PACKET_BYTES: f64 = 1400.0;
 /// Where the air loses packets, nobody's window fills a queue for long. A queue is ours then, and a short one is,
-/// too. Less leaves by this share of it by the round trip, up to a bound.
+/// too. Less leaves by this share of it by the round trip, or by this time, up to a bound.
 const DEEP_QUEUE: Duration = Duration::from_millis(30);
+const LONG_TO_QUEUE: Duration = Duration::from_millis(40);
 const EASE: f64 = 0.5;
 const MOST_EASE: f64 = 0.25;
 /// Silence for so long beyond two round trips is tried by sending a datagram again, then twice as long.
@@ -123,6 +124,8 @@ pub struct Model {
     loss: f64,
     /// The share by which less leaves, because packets queue.
     ease: f64,
+    /// The shortest queue while less left than arrives: jitter, and what others queue.
+    eased_queueing: Duration,
     excess: Excess,
     /// When the rate was halved, to hear what the air loses.
     tried_at: Duration,
@@ -158,6 +161,7 @@ impl Default for Model {
             is_measured: false,
             loss: 0.0,
             ease: 0.0,
+            eased_queueing: Duration::ZERO,
             excess: Excess::default(),
             tried_at: Duration::ZERO,
             ceiling: Ceiling::default(),
@@ -364,9 +368,7 @@ impl Model {
     pub fn update(&mut self, now: Duration, (round_trip, queueing): (Duration, Duration), loss: f64) {
         self.set_round_trip(round_trip);
         self.loss = loss.clamp(0.0, MOST_LOSS).min(self.most_air_loss());
-        let queued = queueing.div_duration_f64(round_trip.max(Duration::from_millis(1)));
-        let is_ours = loss > LOSS_TO_TRY || queueing < DEEP_QUEUE;
-        self.ease = if is_ours { (EASE * queued).min(MOST_EASE) } else { 0.0 };
+        self.ease(queueing, loss);
         if self.excess.take() {
             self.note_full_queue(now, round_trip + queueing);
         }
@@ -397,6 +399,18 @@ impl Model {
             self.phase = Phase::Drain;
         }
         self.advance(now, is_new_round, newest.is_limited);
+    }
+
+    /// Lets less leave where packets queue that do not while less leaves.
+    fn ease(&mut self, queueing: Duration, loss: f64) {
+        if self.gain() < 1.0 {
+            self.eased_queueing = self.eased_queueing.min(queueing);
+        }
+        let ours = queueing.saturating_sub(self.eased_queueing.max(BURST));
+        let is_ours = loss > LOSS_TO_TRY || queueing < DEEP_QUEUE;
+        let scale = self.round_trip.clamp(Duration::from_millis(1), LONG_TO_QUEUE);
+        let share = if is_ours { EASE * ours.div_duration_f64(scale) } else { 0.0 };
+        self.ease = share.min(MOST_EASE);
     }
 
     /// The most that the air loses: the share that is lost at less than the path's rate. Further losses are
@@ -432,6 +446,7 @@ impl Model {
             Phase::Startup => {}
             Phase::Drain => {
                 if (self.in_flight as f64) <= rate * self.round_trip.as_secs_f64() {
+                    self.tried_at = now;
                     self.phase = Phase::Steady { gain: 2, since: now };
                 }
             }
@@ -447,6 +462,9 @@ impl Model {
                 } else {
                     Phase::Steady { gain: next, since: now }
                 };
+                if self.gain() < 1.0 {
+                    self.eased_queueing = DEEP_QUEUE;
+                }
             }
             Phase::Trial { since } => {
                 if now >= since + self.trial_time() {
