@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod counters;
 mod due;
 #[cfg(test)]
@@ -27,7 +28,10 @@ mod streams;
 pub mod tcp;
 mod undelivered;
 mod under_way;
+#[cfg(test)]
+mod ways;
 mod writing;
 
+pub use beside::NoWayBack;
 pub use counters::Counters;
 pub use streams::{Settings, Streams};

@@ -2,7 +2,7 @@
 
 use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
-use crate::tcp::{Connection, State};
+use crate::tcp::{Connection, State, resets_another_answer};
 use crate::under_way::Part;
 use std::time::Duration;
 use wire::inner::Flow;
@@ -90,6 +90,11 @@ impl Stream {
     /// Whether the far end has not answered yet.
     pub fn is_unanswered(&self) -> bool {
         matches!(self.phase, Phase::Asked(_) | Phase::Early)
+    }
+
+    /// Whether a packet of the host shows that the destination answered it by another way.
+    pub fn is_answered_elsewhere(&self, packet: &[u8]) -> bool {
+        matches!(&self.phase, Phase::Asked(syn) if resets_another_answer(packet, syn))
     }
 
     /// Whether the hosts may begin another connection by the same ports.

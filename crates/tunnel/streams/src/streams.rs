@@ -1,5 +1,6 @@
 //! The streams of one peer.
 
+use crate::beside::Beside;
 use crate::counters::Counters;
 use crate::seen::Seen;
 use crate::stream::{Phase, Stream};
@@ -26,8 +27,6 @@ const EARLY_WINDOW: u64 = LEAST_WINDOW;
 const TOLD_SHARE: u64 = 4;
 /// Connections that the far end is still connecting, at most.
 const MOST_CONNECTING: usize = 256;
-/// Flows that go in packets, of which is known that they do.
-const MOST_PASSED: usize = 1024;
 /// So few bytes go before others: a request, or the end of an answer.
 const FEW_BYTES: u64 = 16 << 10;
 /// Bytes of each buffer of a host's connection.
@@ -53,8 +52,7 @@ pub struct Streams {
     pub(crate) settings: Settings,
     pub(crate) streams: BTreeMap<Name, Stream>,
     pub(crate) by_flow: HashMap<Flow, Name>,
-    /// Flows whose connections go in packets.
-    passed: VecDeque<Flow>,
+    pub(crate) beside: Beside,
     /// Streams with something to tell.
     pub(crate) telling: VecDeque<Name>,
     /// Streams with bytes to send: first those with few of them.
@@ -88,7 +86,7 @@ impl Streams {
             settings,
             streams: BTreeMap::new(),
             by_flow: HashMap::new(),
-            passed: VecDeque::new(),
+            beside: Beside::default(),
             telling: VecDeque::new(),
             urgent: VecDeque::new(),
             bulk: VecDeque::new(),
@@ -120,6 +118,11 @@ impl Streams {
             && let Some(stream) = self.streams.get_mut(&name)
             && !(stream.is_past() && tcp::is_takeable_syn(packet))
         {
+            if stream.is_answered_elsewhere(packet) {
+                self.give_up_answered_elsewhere(now, name);
+                // the packet ends the connection that the far end began
+                return false;
+            }
             match &mut stream.connection {
                 Some(connection) => connection.handle_packet(now, packet),
                 None if matches!(stream.phase, Phase::Over) => refuse(packet, emit),
@@ -128,8 +131,8 @@ impl Streams {
             self.step_soon(now, name);
             return true;
         }
-        let is_new = tcp::is_takeable_syn(packet) && !self.passed.contains(&inner.flow);
-        if !is_new {
+        let is_new = tcp::is_takeable_syn(packet) && !self.beside.has_flow(&inner.flow);
+        if !is_new || self.has_no_way_back(now, inner.flow) {
             return false;
         }
         if self.streams.len() >= self.settings.most_streams || self.next_number > MOST_NUMBER {
@@ -149,15 +152,6 @@ impl Streams {
         self.insert(name, stream);
         self.step(now, name, emit);
         true
-    }
-
-    /// A connection goes in packets.
-    pub(crate) fn pass(&mut self, flow: Flow) {
-        self.counters.passed += 1;
-        if self.passed.len() == MOST_PASSED {
-            self.passed.pop_front();
-        }
-        self.passed.push_back(flow);
     }
 
     fn insert(&mut self, name: Name, stream: Stream) {
@@ -310,6 +304,7 @@ impl Streams {
             return None;
         }
         let mut passed = None;
+        let silent = (abort.cause == Cause::Silent && stream.is_unanswered()).then_some(stream.flow);
         self.counters.aborted += u64::from(!matches!(stream.phase, Phase::Asked(_)));
         match (&mut stream.phase, &mut stream.connection) {
             (Phase::Asked(_), _) if matches!(abort.cause, Cause::Full | Cause::Forbidden) => {
@@ -329,10 +324,8 @@ impl Streams {
             _ => {}
         }
         self.give_up(now, name, None);
-        if let Some(flow) = passed {
-            self.by_flow.remove(&flow);
-            self.pass(flow);
-        }
+        passed.into_iter().for_each(|flow| self.pass(flow));
+        silent.into_iter().for_each(|flow| self.note_no_way_back(now, &flow, false));
         Some(name)
     }
 
@@ -472,7 +465,8 @@ impl Streams {
                 _ => {}
             }
         }
-        *self = Streams { counters: self.counters, ..Streams::new(self.settings) };
+        let beside = std::mem::take(&mut self.beside);
+        *self = Streams { beside, counters: self.counters, ..Streams::new(self.settings) };
     }
 }
 

@@ -34,6 +34,10 @@ pub struct StreamCounters {
     /// Connections of this node's hosts that went in packets: no stream was free on one of the nodes, or the
     /// peer does not allow the addresses.
     pub passed: u64,
+    /// Connections of this node's hosts that went in packets, as the answers of their destination do not come
+    /// back through the peer.
+    #[serde(default)]
+    pub no_way_back: u64,
     /// Bytes of streams sent to the peer for the first time.
     pub sent_bytes: u64,
     /// Bytes of streams sent again.
@@ -50,6 +54,7 @@ impl From<streams::Counters> for StreamCounters {
             refused,
             aborted,
             passed,
+            no_way_back,
             sent_bytes,
             resent_bytes,
             received_bytes,
@@ -60,6 +65,7 @@ impl From<streams::Counters> for StreamCounters {
             refused,
             aborted,
             passed,
+            no_way_back,
             sent_bytes,
             resent_bytes,
             received_bytes,

@@ -23,7 +23,7 @@ mod undelivered;
 mod watch;
 
 pub use connection::Connection;
-pub use reset::write_reset;
+pub use reset::{resets_another_answer, write_reset};
 pub use syn::is_takeable_syn;
 pub use undelivered::Undelivered;
 

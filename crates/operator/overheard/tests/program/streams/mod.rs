@@ -4,6 +4,7 @@
 
 mod hosts;
 mod killed;
+mod no_way_back;
 mod programs;
 mod servers;
 mod shown;
