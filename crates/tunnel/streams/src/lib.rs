@@ -14,6 +14,7 @@
 mod beside;
 mod counters;
 mod due;
+mod half_open;
 #[cfg(test)]
 mod hostile;
 mod incoming;

@@ -58,6 +58,8 @@ pub struct Stream {
     pub forgotten_at: Option<Duration>,
     /// When the far end is to have answered, once it knows of the stream.
     pub answered_by: Option<Duration>,
+    /// It counts as one that has begun and does not stand.
+    pub is_half_open: bool,
     /// It waits for memory for its host's bytes.
     pub starves: bool,
     /// The host was told that no bytes follow.
@@ -81,6 +83,7 @@ impl Stream {
             timer: None,
             forgotten_at: None,
             answered_by: None,
+            is_half_open: false,
             starves: false,
             is_finished: false,
             is_awaited: true,

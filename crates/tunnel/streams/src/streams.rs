@@ -2,6 +2,7 @@
 
 use crate::beside::Beside;
 use crate::counters::Counters;
+use crate::half_open::HalfOpen;
 use crate::seen::Seen;
 use crate::stream::{Phase, Stream};
 use crate::tcp::{self, Connection};
@@ -25,8 +26,6 @@ const ASKED_SHARE: u64 = 16;
 const EARLY_WINDOW: u64 = LEAST_WINDOW;
 /// Room is told when it grew by this share of the window.
 const TOLD_SHARE: u64 = 4;
-/// Connections that the far end is still connecting, at most.
-const MOST_CONNECTING: usize = 256;
 /// So few bytes go before others: a request, or the end of an answer.
 const FEW_BYTES: u64 = 16 << 10;
 /// Bytes of each buffer of a host's connection.
@@ -65,7 +64,10 @@ pub struct Streams {
     next_number: u32,
     /// Numbers of the far end's streams.
     seen: Seen,
-    connecting: usize,
+    /// Streams that this end's hosts began, until they stand or are forgotten.
+    pub(crate) begun: HalfOpen,
+    /// Streams whose destinations are to answer.
+    pub(crate) connecting: HalfOpen,
     /// Bytes that the far end may send, of all streams.
     granted: u64,
     /// Bytes kept until the far end has them, of all streams.
@@ -95,7 +97,8 @@ impl Streams {
             starving: VecDeque::new(),
             next_number: 0,
             seen: Seen::default(),
-            connecting: 0,
+            begun: HalfOpen::default(),
+            connecting: HalfOpen::default(),
             granted: 0,
             kept: 0,
             counters: Counters::default(),
@@ -135,7 +138,8 @@ impl Streams {
         if !is_new || self.has_no_way_back(now, inner.flow) {
             return false;
         }
-        if self.streams.len() >= self.settings.most_streams || self.next_number > MOST_NUMBER {
+        let is_full = self.streams.len() >= self.settings.most_streams || self.next_number > MOST_NUMBER;
+        if is_full || !self.may_begin(inner.flow.source) {
             self.pass(inner.flow);
             return false;
         }
@@ -150,6 +154,7 @@ impl Streams {
         stream.wants.open = true;
         self.counters.opened += 1;
         self.insert(name, stream);
+        self.count_half_open(name, &inner.flow);
         self.step(now, name, emit);
         true
     }
@@ -223,7 +228,7 @@ impl Streams {
         };
         let before = self.by_flow.get(&flow).and_then(|name| self.streams.get(name));
         let is_full = self.streams.len() >= self.settings.most_streams
-            || self.connecting >= MOST_CONNECTING
+            || !self.may_connect(source.ip())
             || before.is_some_and(|before| !before.is_past());
         let cause = match (is_allowed, is_full) {
             (false, _) => Some(Cause::Forbidden),
@@ -243,9 +248,9 @@ impl Streams {
         stream.incoming.raise_limit(EARLY_WINDOW);
         self.granted += EARLY_WINDOW;
         stream.connection = Some(Connection::connect(now, source, destination, settings));
-        self.connecting += 1;
         self.counters.accepted += 1;
         self.insert(name, stream);
+        self.count_half_open(name, &flow);
     }
 
     fn connection_settings(&self, name: Name) -> tcp::Settings {
@@ -288,6 +293,9 @@ impl Streams {
         }
         stream.answered_by = None;
         stream.outgoing.raise_limit(widen_offset(credit.limit, stream.outgoing.limit()));
+        if name.is_own {
+            self.discount_half_open(name);
+        }
         Some(name)
     }
 
@@ -343,10 +351,12 @@ impl Streams {
 
     pub(crate) fn give_up(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
-        self.connecting -= usize::from(matches!(stream.phase, Phase::Connecting));
         self.granted -= stream.incoming.granted_bytes();
         self.kept -= stream.outgoing.kept_bytes();
         stream.give_up(now, cause);
+        if !name.is_own {
+            self.discount_half_open(name);
+        }
     }
 
     /// Does for a stream what there is to do.
@@ -370,8 +380,8 @@ impl Streams {
             _ => false,
         };
         self.counters.received_bytes += stream.incoming.first().saturating_sub(handed_on);
-        self.connecting -= usize::from(was_connecting && !matches!(stream.phase, Phase::Connecting));
-        if !matches!(stream.phase, Phase::Connecting | Phase::Over) {
+        let is_connecting = matches!(stream.phase, Phase::Connecting);
+        if !is_connecting && !matches!(stream.phase, Phase::Over) {
             let share = if stream.is_unanswered() { ASKED_SHARE } else { SHARE };
             let left = (half as u64).saturating_sub(self.granted) / share;
             let window = left.clamp(LEAST_WINDOW, MOST_WINDOW);
@@ -391,6 +401,9 @@ impl Streams {
             stream.timer.into_iter().for_each(|before| _ = self.timers.remove(&(before, name)));
             timer.into_iter().for_each(|at| _ = self.timers.insert((at, name)));
             stream.timer = timer;
+        }
+        if was_connecting && !is_connecting {
+            self.discount_half_open(name);
         }
         self.note_starving(name);
         self.feed_next(now);
@@ -423,6 +436,7 @@ impl Streams {
     }
 
     pub(crate) fn forget(&mut self, name: Name) {
+        self.discount_half_open(name);
         if let Some(stream) = self.streams.remove(&name)
             && self.by_flow.get(&stream.flow) == Some(&name)
         {
