@@ -91,7 +91,13 @@ mod tests {
 
     fn streams() -> Streams {
         let (memory_bytes, most_streams) = (64 << 20, 1024);
-        Streams::new(Settings { mtu: 1400, memory_bytes, most_streams, answers_early: false, seed: 1 })
+        Streams::new(Settings {
+            mtu: 1400,
+            memory_bytes,
+            most_streams,
+            answers_early: false,
+            sequence_key: [1; 4],
+        })
     }
 
     /// Whether a host's SYN to a server becomes a stream.

@@ -24,6 +24,7 @@ mod outgoing;
 mod patience;
 mod ranges;
 mod seen;
+mod sequences;
 mod stream;
 mod streams;
 pub mod tcp;

@@ -4,6 +4,7 @@ use crate::beside::Beside;
 use crate::counters::Counters;
 use crate::half_open::HalfOpen;
 use crate::seen::Seen;
+use crate::sequences::Sequences;
 use crate::stream::{Phase, Stream};
 use crate::tcp::{self, Connection};
 use crate::under_way::UnderWay;
@@ -28,8 +29,6 @@ const EARLY_WINDOW: u64 = LEAST_WINDOW;
 const TOLD_SHARE: u64 = 4;
 /// So few bytes go before others: a request, or the end of an answer.
 const FEW_BYTES: u64 = 16 << 10;
-/// Bytes of each buffer of a host's connection.
-const HOST_BUFFER_BYTES: usize = 256 << 10;
 
 /// Bounds of a peer's streams.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +41,14 @@ pub struct Settings {
     pub most_streams: usize,
     /// A host is answered before the far end's connection stands.
     pub answers_early: bool,
-    /// The secret from which sequence numbers are drawn.
-    pub seed: u64,
+    /// The key of initial sequence numbers: random and secret.
+    pub sequence_key: [u64; 4],
 }
 
 /// The streams of one peer.
 pub struct Streams {
     pub(crate) settings: Settings,
+    pub(crate) sequences: Sequences,
     pub(crate) streams: BTreeMap<Name, Stream>,
     pub(crate) by_flow: HashMap<Flow, Name>,
     pub(crate) beside: Beside,
@@ -86,6 +86,7 @@ impl Streams {
     pub fn new(settings: Settings) -> Self {
         Streams {
             settings,
+            sequences: Sequences::new(settings.sequence_key),
             streams: BTreeMap::new(),
             by_flow: HashMap::new(),
             beside: Beside::default(),
@@ -147,7 +148,7 @@ impl Streams {
         self.next_number += 1;
         let mut stream = Stream::new(inner.flow, Phase::Asked(packet.to_vec()));
         if self.settings.answers_early {
-            stream.connection = Connection::accept(now, packet, self.connection_settings(name));
+            stream.connection = Connection::accept(now, packet, self.connection_settings(now, &inner.flow));
             stream.outgoing.raise_limit(EARLY_WINDOW);
             stream.phase = Phase::Early;
         }
@@ -243,7 +244,7 @@ impl Streams {
             }
             return;
         }
-        let settings = self.connection_settings(name);
+        let settings = self.connection_settings(now, &flow);
         let mut stream = Stream::new(flow, Phase::Connecting);
         stream.incoming.raise_limit(EARLY_WINDOW);
         self.granted += EARLY_WINDOW;
@@ -251,16 +252,6 @@ impl Streams {
         self.counters.accepted += 1;
         self.insert(name, stream);
         self.count_half_open(name, &flow);
-    }
-
-    fn connection_settings(&self, name: Name) -> tcp::Settings {
-        let number = u64::from(name.number) << 1 | u64::from(name.is_own);
-        tcp::Settings {
-            mtu: self.settings.mtu,
-            receive_bytes: HOST_BUFFER_BYTES,
-            send_bytes: HOST_BUFFER_BYTES,
-            seed: self.settings.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        }
     }
 
     fn take_data(&mut self, now: Duration, data: &Data<'_>) -> Option<Name> {
@@ -272,13 +263,20 @@ impl Streams {
 
     fn take_credit(&mut self, now: Duration, credit: Credit) -> Option<Name> {
         let name = credit.name.of_other_end();
-        let settings = self.connection_settings(name);
+        let stream = self.streams.get(&name)?;
+        let accepted = match &stream.phase {
+            Phase::Asked(syn) => {
+                let accepted = Connection::accept(now, syn, self.connection_settings(now, &stream.flow));
+                if accepted.is_none() {
+                    self.give_up(now, name, Some(Cause::Reset));
+                    return Some(name);
+                }
+                accepted
+            }
+            _ => None,
+        };
         let stream = self.streams.get_mut(&name)?;
-        if let Phase::Asked(syn) = &stream.phase {
-            let Some(connection) = Connection::accept(now, syn, settings) else {
-                self.give_up(now, name, Some(Cause::Reset));
-                return Some(name);
-            };
+        if let Some(connection) = accepted {
             stream.connection = Some(connection);
             stream.phase = Phase::Open;
             stream.wants.open = false;

@@ -16,7 +16,13 @@ const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 type Tcp = PacketBuilderStep<TcpHeader>;
 
 fn streams(answers_early: bool) -> Streams {
-    Streams::new(Settings { mtu: 1400, memory_bytes: 1 << 20, most_streams: 1024, answers_early, seed: 1 })
+    Streams::new(Settings {
+        mtu: 1400,
+        memory_bytes: 1 << 20,
+        most_streams: 1024,
+        answers_early,
+        sequence_key: [1; 4],
+    })
 }
 
 /// A server by its number.

@@ -72,7 +72,7 @@ impl PeerStreams {
             memory_bytes,
             most_streams,
             answers_early,
-            seed: salt[3].rotate_left(32) ^ salt[2],
+            sequence_key: salt,
         };
         Some(PeerStreams {
             streams: Streams::new(settings),

@@ -14,8 +14,8 @@ use streams::tcp::{Connection, Settings, State, is_takeable_syn, write_reset};
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-fn settings(seed: u64) -> Settings {
-    Settings { mtu: 1400, receive_bytes: 256 << 10, send_bytes: 256 << 10, seed }
+fn settings(first_sequence: u32) -> Settings {
+    Settings { mtu: 1400, receive_bytes: 256 << 10, send_bytes: 256 << 10, first_sequence }
 }
 
 /// The server of connections.
