@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
+mod beside_cache;
 mod hosts;
 mod killed;
 mod no_way_back;
