@@ -1,10 +1,11 @@
 //! Connections that go in packets, beside the streams.
 
 use crate::streams::{Streams, ends};
+use crate::tcp;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
-use wire::inner::Flow;
+use wire::inner::{Flow, Inner, TCP};
 use wire::stream::{Cause, Name};
 
 /// Flows that go in packets, of which is known that they do.
@@ -71,6 +72,15 @@ impl Streams {
     pub(crate) fn pass(&mut self, flow: Flow) {
         self.counters.passed += 1;
         self.go_beside(flow);
+    }
+
+    /// Takes note of a packet of a host that leaves while no stream can cross the hop. A connection that it begins
+    /// stays in packets, although the host may send its SYN again later.
+    pub fn note_left_out(&mut self, packet: &[u8], inner: &Inner) {
+        let begins = inner.flow.protocol == TCP && tcp::is_takeable_syn(packet);
+        if begins && !self.beside.has_flow(&inner.flow) {
+            self.go_beside(inner.flow);
+        }
     }
 
     /// The flow's packets are no stream's any more.

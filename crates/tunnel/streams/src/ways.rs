@@ -110,6 +110,20 @@ fn a_destination_that_never_answers_the_far_end_goes_in_packets() {
 }
 
 #[test]
+fn a_connection_that_begins_before_streams_can_cross_stays_in_packets() {
+    let (mut streams, to) = (streams(false), server(1));
+    let syn = packet(4000, to, FIRST, Tcp::syn);
+    for other in [syn.clone(), syn.clone(), packet(4001, to, FIRST + 1, |tcp| tcp.ack(5))] {
+        streams.note_left_out(&other, &Inner::parse(&other).unwrap());
+    }
+    // a session begins
+    streams.reset(NOW, &mut |_| ());
+    assert!(!takes(&mut streams, NOW, &syn), "the host asks again");
+    assert!(takes_syn(&mut streams, NOW, 4001, to), "this is a new connection");
+    assert_eq!((streams.counters().passed, streams.counters().no_way_back), (0, 0));
+}
+
+#[test]
 fn no_other_end_of_a_connection_tells_of_another_way() {
     let (mut streams, to) = (streams(false), server(1));
     assert!(takes_syn(&mut streams, NOW, 4000, to));

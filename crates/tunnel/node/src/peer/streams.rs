@@ -121,7 +121,11 @@ impl Peer {
         ctx: &mut Context,
     ) -> bool {
         let carries = self.carries_streams();
-        let Some(it) = self.streams.as_mut().filter(|_| carries) else { return false };
+        let Some(it) = self.streams.as_mut() else { return false };
+        if !carries {
+            it.streams.note_left_out(packet, inner);
+            return false;
+        }
         let is_taken = it.streams.take_packet(now, packet, inner, &mut |packet| ctx.deliver_copy(packet));
         it.tell_no_way_back(now, &self.config.name, ctx);
         is_taken
