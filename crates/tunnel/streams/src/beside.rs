@@ -74,8 +74,8 @@ impl Streams {
         self.go_beside(flow);
     }
 
-    /// Takes note of a packet of a host that leaves while no stream can cross the hop. A connection that it begins
-    /// stays in packets, although the host may send its SYN again later.
+    /// Takes note of a packet of a host that leaves while no stream can cross the hop. A connection that it
+    /// begins stays in packets, although the host may send its SYN again later.
     pub fn note_left_out(&mut self, packet: &[u8], inner: &Inner) {
         let begins = inner.flow.protocol == TCP && tcp::is_takeable_syn(packet);
         if begins && !self.beside.has_flow(&inner.flow) {

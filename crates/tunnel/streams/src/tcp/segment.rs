@@ -210,9 +210,9 @@ pub(super) fn shorten(packet: &mut Vec<u8>, tcp_offset: usize, bytes: usize) {
 
 /// Tells a window that is a step shorter than that of a whole TCP segment.
 ///
-/// smoltcp rounds a window down to whole steps, so that its edge goes back by less than a step when bytes come.
-/// It cannot take bytes behind its last edge. With the last step withheld, no edge goes back behind one that
-/// the host was told.
+/// smoltcp rounds a window down to whole steps, so that its edge goes back by less than a step when bytes
+/// come. It cannot take bytes behind its last edge. With the last step withheld, no edge goes back behind one
+/// that the host was told.
 pub(super) fn withhold_step(packet: &mut [u8]) {
     let tcp_offset = match packet.first().map(|first| first >> 4) {
         Some(4) if packet.get(9) == Some(&u8::from(IpProtocol::Tcp)) => usize::from(packet[0] & 0x0f) * 4,

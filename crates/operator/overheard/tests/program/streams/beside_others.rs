@@ -5,8 +5,8 @@ use crate::boost::loads;
 use crate::support::namespaces::possible;
 use std::io::{Read, Write};
 
-/// Returns bytes through a gateway with Snoop and a station with boost. The flows that Snoop knows then, and those
-/// that boost knows, as long as the connection is open.
+/// Returns bytes through a gateway with Snoop and a station with boost. The flows that Snoop knows then, and
+/// those that boost knows, as long as the connection is open.
 fn flows_beside(streams: bool, boosts: bool) -> [u64; 2] {
     let pair = Pair::of(None, |site| {
         // where the hop repairs what it loses, nothing is left to Snoop
