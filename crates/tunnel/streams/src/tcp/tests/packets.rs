@@ -199,7 +199,7 @@ fn bytes_beyond_the_window_are_cut() {
 }
 
 fn cut_beyond_the_window(finishes: bool) {
-    // The window field counts in steps of two bytes. The last of them is withheld, and an odd byte is in none.
+    // The window field counts in steps of two bytes. The last one is withheld; an odd byte is in none.
     let (capacity, withheld) = (70_003, 3);
     let mut connection = accept_from(9, capacity, 4);
     let mut now = START;
