@@ -4,6 +4,7 @@ use crate::keys::PublicKey;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
+use streams::NoWayBack;
 use wire::inner::Flow;
 
 /// How often the same complaint is told.
@@ -104,6 +105,13 @@ pub enum Event {
         peer: String,
         /// The address.
         source: IpAddr,
+    },
+    /// The answers of a destination do not come back through a peer. Told at most every minute.
+    NoWayBack {
+        /// The peer's name.
+        peer: String,
+        /// The destination.
+        found: NoWayBack,
     },
     /// A peer's key was revoked.
     Revoked {
@@ -240,6 +248,11 @@ impl fmt::Display for Event {
                 "packets from {peer} are dropped: their source {source} is not among its allowed_ips; add it to [[peer]] {peer:?} \
                  allowed_ips here, or correct [tunnel] addresses there"
             ),
+            Event::NoWayBack { peer, found: NoWayBack { destination, is_answered, kept } } => {
+                let how = if *is_answered { "answers by another way than" } else { "does not answer" };
+                let minutes = kept.as_secs() / 60;
+                write!(f, "{destination} {how} {peer}: connections to it go in packets for {minutes} minutes")
+            }
             Event::Revoked { peer } => write!(f, "the key of {peer} is revoked"),
             Event::NextHop { destination, peer: Some(peer) } => {
                 write!(f, "the way to {destination} is {peer}")

@@ -18,6 +18,8 @@ pub struct Counters {
     pub unrestored: u64,
     /// Connections that went in packets: no stream was free, or the far end does not allow the addresses.
     pub passed: u64,
+    /// Connections that went in packets, as their destination's answers do not come back over the hop.
+    pub no_way_back: u64,
     /// Bytes of hosts that left.
     pub taken_bytes: u64,
     /// Bytes that left for the first time: without repetition, and with what this adds.

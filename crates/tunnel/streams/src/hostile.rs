@@ -49,7 +49,7 @@ proptest! {
             memory_bytes: MEMORY_BYTES,
             most_streams: MOST_STREAMS,
             answers_early: false,
-            seed: 1,
+            sequence_key: [1; 4],
         };
         let (mut streams, mut now, mut sequence) = (Streams::new(settings), Duration::ZERO, 0);
         let mut emitted = Vec::new();

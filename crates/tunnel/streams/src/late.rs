@@ -11,7 +11,13 @@ use wire::stream::{Abort, Cause, Name, Open};
 const NOW: Duration = Duration::from_secs(1);
 
 fn streams(most_streams: usize) -> Streams {
-    Streams::new(Settings { mtu: 1400, memory_bytes: 1 << 20, most_streams, answers_early: false, seed: 1 })
+    Streams::new(Settings {
+        mtu: 1400,
+        memory_bytes: 1 << 20,
+        most_streams,
+        answers_early: false,
+        sequence_key: [1; 4],
+    })
 }
 
 fn ends(number: u16) -> (SocketAddr, SocketAddr) {
@@ -83,7 +89,7 @@ fn an_open_that_nobody_remembers_is_not_taken_when_it_comes_again() {
 fn a_far_end_that_never_answers_gets_the_connection_in_packets() {
     let mut streams = streams(8);
     let (source, destination) = ends(0);
-    let settings = tcp::Settings { mtu: 1400, receive_bytes: 9000, send_bytes: 9000, seed: 1 };
+    let settings = tcp::Settings { mtu: 1400, receive_bytes: 9000, send_bytes: 9000, first_sequence: 1 };
     let mut syn = Vec::new();
     Connection::connect(NOW, source, destination, settings)
         .poll(NOW, &mut |packet: &[u8]| syn.extend_from_slice(packet));

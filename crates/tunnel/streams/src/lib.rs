@@ -12,8 +12,11 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod counters;
 mod due;
+mod fates;
+mod half_open;
 #[cfg(test)]
 mod hostile;
 mod incoming;
@@ -22,15 +25,20 @@ mod late;
 mod outgoing;
 mod patience;
 mod ranges;
+mod reading;
 mod records;
 mod seen;
+mod sequences;
 mod stream;
 mod streams;
 pub mod tcp;
 mod undelivered;
 mod under_way;
+#[cfg(test)]
+mod ways;
 mod writing;
 
+pub use beside::NoWayBack;
 pub use counters::Counters;
 pub use records::Reduction;
 pub use streams::{Settings, Streams};

@@ -45,7 +45,6 @@ impl Streams {
         self.counters.aborted += u64::from(!is_held);
         self.give_up(now, name, Some(Cause::Reset));
         if is_held {
-            self.by_flow.remove(&flow);
             self.pass(flow);
         }
     }

@@ -3,7 +3,7 @@
 use crate::incoming::Incoming;
 use crate::outgoing::Outgoing;
 use crate::records::{RecordReader, RecordWriter, Unreadable};
-use crate::tcp::{Connection, State};
+use crate::tcp::{Connection, State, resets_another_answer};
 use crate::under_way::Part;
 use std::time::Duration;
 use wire::inner::Flow;
@@ -64,6 +64,8 @@ pub struct Stream {
     pub forgotten_at: Option<Duration>,
     /// When the far end is to have answered, once it knows of the stream.
     pub answered_by: Option<Duration>,
+    /// It counts as one that has begun and does not stand.
+    pub is_half_open: bool,
     /// It waits for memory for its host's bytes.
     pub starves: bool,
     /// Room for bytes that the host did not take yet.
@@ -89,6 +91,7 @@ impl Stream {
             timer: None,
             forgotten_at: None,
             answered_by: None,
+            is_half_open: false,
             starves: false,
             window: 0,
             is_finished: false,
@@ -99,6 +102,11 @@ impl Stream {
     /// Whether the far end has not answered yet.
     pub fn is_unanswered(&self) -> bool {
         matches!(self.phase, Phase::Asked(_) | Phase::Early)
+    }
+
+    /// Whether a packet of the host shows that the destination answered it by another way.
+    pub fn is_answered_elsewhere(&self, packet: &[u8]) -> bool {
+        matches!(&self.phase, Phase::Asked(syn) if resets_another_answer(packet, syn))
     }
 
     /// Whether the hosts may begin another connection by the same ports.

@@ -1,11 +1,14 @@
 //! The streams of one peer.
 
+use crate::beside::Beside;
 use crate::counters::Counters;
-use crate::records::{RecordReader, RecordWriter, Reduction, Unreadable};
+use crate::half_open::HalfOpen;
+use crate::records::{RecordReader, RecordWriter, Reduction};
 use crate::seen::Seen;
+use crate::sequences::Sequences;
 use crate::stream::{LEAST_WINDOW, Phase, Stream};
 use crate::tcp::{self, Connection};
-use crate::under_way::{Part, UnderWay};
+use crate::under_way::UnderWay;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,18 +25,8 @@ const SHARE: u64 = 2;
 const FIRST_SHARE: u64 = 8;
 /// A stream has this much room before its credit: it is sent to a connection that does not stand yet.
 const EARLY_WINDOW: u64 = LEAST_WINDOW;
-/// Connections that the far end is still connecting, at most.
-const MOST_CONNECTING: usize = 256;
-/// Flows that go in packets, of which is known that they do.
-const MOST_PASSED: usize = 1024;
 /// So few bytes go before others: a request, or the end of an answer.
 const FEW_BYTES: u64 = 16 << 10;
-/// The least bound of a record.
-const LEAST_RECORD_BYTES: usize = 1 << 10;
-/// The far end is told of stored records after this time.
-pub(crate) const STORED_DELAY: Duration = Duration::from_millis(50);
-/// Bytes of each buffer of a host's connection.
-const HOST_BUFFER_BYTES: usize = 256 << 10;
 
 /// Bounds of a peer's streams.
 #[derive(Debug, Clone, Copy)]
@@ -46,17 +39,17 @@ pub struct Settings {
     pub most_streams: usize,
     /// A host is answered before the far end's connection stands.
     pub answers_early: bool,
-    /// The secret from which sequence numbers are drawn.
-    pub seed: u64,
+    /// The key of initial sequence numbers: random and secret.
+    pub sequence_key: [u64; 4],
 }
 
 /// The streams of one peer.
 pub struct Streams {
     pub(crate) settings: Settings,
+    pub(crate) sequences: Sequences,
     pub(crate) streams: BTreeMap<Name, Stream>,
     pub(crate) by_flow: HashMap<Flow, Name>,
-    /// Flows whose connections go in packets.
-    passed: VecDeque<Flow>,
+    pub(crate) beside: Beside,
     /// Streams with something to tell.
     pub(crate) telling: VecDeque<Name>,
     /// Streams with bytes to send: first those with few of them.
@@ -68,7 +61,7 @@ pub struct Streams {
     /// The most bytes of a record.
     pub(crate) record_bytes: usize,
     /// The record at hand.
-    record: Vec<u8>,
+    pub(crate) record: Vec<u8>,
     /// When the far end is told of stored records.
     pub(crate) tells_stored_at: Option<Duration>,
     /// It is to be told now.
@@ -79,9 +72,12 @@ pub struct Streams {
     next_number: u32,
     /// Numbers of the far end's streams.
     seen: Seen,
-    connecting: usize,
+    /// Streams that this end's hosts began, until they stand or are forgotten.
+    pub(crate) begun: HalfOpen,
+    /// Streams whose destinations are to answer.
+    pub(crate) connecting: HalfOpen,
     /// Bytes that the far end may send, of all streams.
-    granted: u64,
+    pub(crate) granted: u64,
     /// Bytes kept until the far end has them, of all streams.
     pub(crate) kept: usize,
     pub(crate) counters: Counters,
@@ -98,9 +94,10 @@ impl Streams {
     pub fn new(settings: Settings) -> Self {
         Streams {
             settings,
+            sequences: Sequences::new(settings.sequence_key),
             streams: BTreeMap::new(),
             by_flow: HashMap::new(),
-            passed: VecDeque::new(),
+            beside: Beside::default(),
             telling: VecDeque::new(),
             urgent: VecDeque::new(),
             bulk: VecDeque::new(),
@@ -115,23 +112,13 @@ impl Streams {
             starving: VecDeque::new(),
             next_number: 0,
             seen: Seen::default(),
-            connecting: 0,
+            begun: HalfOpen::default(),
+            connecting: HalfOpen::default(),
             granted: 0,
             kept: 0,
             counters: Counters::default(),
             is_awaited: false,
         }
-    }
-
-    /// How repetition is removed from now on. There is no stream yet.
-    pub fn reduce(&mut self, reduction: &Reduction) {
-        self.writer = RecordWriter::new(reduction);
-        self.reader = RecordReader::new(reduction);
-    }
-
-    /// A record has so many bytes of a host at most: it is read as a whole.
-    pub fn set_record_bytes(&mut self, bytes: usize) {
-        self.record_bytes = bytes.clamp(LEAST_RECORD_BYTES, MOST_PLAIN_BYTES);
     }
 
     /// Bytes that streams keep, and that they promised room for.
@@ -149,6 +136,11 @@ impl Streams {
             && let Some(stream) = self.streams.get_mut(&name)
             && !(stream.is_past() && tcp::is_takeable_syn(packet))
         {
+            if stream.is_answered_elsewhere(packet) {
+                self.give_up_answered_elsewhere(now, name);
+                // the packet ends the connection that the far end began
+                return false;
+            }
             match &mut stream.connection {
                 Some(connection) => connection.handle_packet(now, packet),
                 None if matches!(stream.phase, Phase::Over) => refuse(packet, emit),
@@ -157,11 +149,12 @@ impl Streams {
             self.step_soon(now, name);
             return true;
         }
-        let is_new = tcp::is_takeable_syn(packet) && !self.passed.contains(&inner.flow);
-        if !is_new {
+        let is_new = tcp::is_takeable_syn(packet) && !self.beside.has_flow(&inner.flow);
+        if !is_new || self.has_no_way_back(now, inner.flow) {
             return false;
         }
-        if self.streams.len() >= self.settings.most_streams || self.next_number > MOST_NUMBER {
+        let is_full = self.streams.len() >= self.settings.most_streams || self.next_number > MOST_NUMBER;
+        if is_full || !self.may_begin(inner.flow.source) {
             self.pass(inner.flow);
             return false;
         }
@@ -169,24 +162,16 @@ impl Streams {
         self.next_number += 1;
         let mut stream = Stream::new(inner.flow, Phase::Asked(packet.to_vec()));
         if self.settings.answers_early {
-            stream.connection = Connection::accept(now, packet, self.connection_settings(name));
+            stream.connection = Connection::accept(now, packet, self.connection_settings(now, &inner.flow));
             stream.outgoing.raise_limit(EARLY_WINDOW);
             stream.phase = Phase::Early;
         }
         stream.wants.open = true;
         self.counters.opened += 1;
         self.insert(name, stream);
+        self.count_half_open(name, &inner.flow);
         self.step(now, name, emit);
         true
-    }
-
-    /// A connection goes in packets.
-    pub(crate) fn pass(&mut self, flow: Flow) {
-        self.counters.passed += 1;
-        if self.passed.len() == MOST_PASSED {
-            self.passed.pop_front();
-        }
-        self.passed.push_back(flow);
     }
 
     fn insert(&mut self, name: Name, stream: Stream) {
@@ -262,7 +247,7 @@ impl Streams {
         };
         let before = self.by_flow.get(&flow).and_then(|name| self.streams.get(name));
         let is_full = self.streams.len() >= self.settings.most_streams
-            || self.connecting >= MOST_CONNECTING
+            || !self.may_connect(source.ip())
             || before.is_some_and(|before| !before.is_past());
         let cause = match (is_allowed, is_full) {
             (false, _) => Some(Cause::Forbidden),
@@ -277,24 +262,14 @@ impl Streams {
             }
             return;
         }
-        let settings = self.connection_settings(name);
+        let settings = self.connection_settings(now, &flow);
         let mut stream = Stream::new(flow, Phase::Connecting);
         stream.incoming.raise_limit(EARLY_WINDOW);
         self.granted += EARLY_WINDOW;
         stream.connection = Some(Connection::connect(now, source, destination, settings));
-        self.connecting += 1;
         self.counters.accepted += 1;
         self.insert(name, stream);
-    }
-
-    fn connection_settings(&self, name: Name) -> tcp::Settings {
-        let number = u64::from(name.number) << 1 | u64::from(name.is_own);
-        tcp::Settings {
-            mtu: self.settings.mtu,
-            receive_bytes: HOST_BUFFER_BYTES,
-            send_bytes: HOST_BUFFER_BYTES,
-            seed: self.settings.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
-        }
+        self.count_half_open(name, &flow);
     }
 
     fn take_data(&mut self, now: Duration, data: &Data<'_>) -> Option<Name> {
@@ -306,13 +281,20 @@ impl Streams {
 
     fn take_credit(&mut self, now: Duration, credit: Credit) -> Option<Name> {
         let name = credit.name.of_other_end();
-        let settings = self.connection_settings(name);
+        let stream = self.streams.get(&name)?;
+        let accepted = match &stream.phase {
+            Phase::Asked(syn) => {
+                let accepted = Connection::accept(now, syn, self.connection_settings(now, &stream.flow));
+                if accepted.is_none() {
+                    self.give_up(now, name, Some(Cause::Reset));
+                    return Some(name);
+                }
+                accepted
+            }
+            _ => None,
+        };
         let stream = self.streams.get_mut(&name)?;
-        if let Phase::Asked(syn) = &stream.phase {
-            let Some(connection) = Connection::accept(now, syn, settings) else {
-                self.give_up(now, name, Some(Cause::Reset));
-                return Some(name);
-            };
+        if let Some(connection) = accepted {
             stream.connection = Some(connection);
             stream.phase = Phase::Open;
             stream.wants.open = false;
@@ -327,6 +309,9 @@ impl Streams {
         }
         stream.answered_by = None;
         stream.outgoing.raise_limit(widen_offset(credit.limit, stream.outgoing.limit()));
+        if name.is_own {
+            self.discount_half_open(name);
+        }
         Some(name)
     }
 
@@ -346,6 +331,7 @@ impl Streams {
         if abort.cause == Cause::Unrestored {
             self.writer.forget();
         }
+        let silent = (abort.cause == Cause::Silent && stream.is_unanswered()).then_some(stream.flow);
         self.counters.aborted += u64::from(!matches!(stream.phase, Phase::Asked(_)));
         match (&mut stream.phase, &mut stream.connection) {
             (Phase::Asked(_), _) if matches!(abort.cause, Cause::Full | Cause::Forbidden) => {
@@ -365,10 +351,8 @@ impl Streams {
             _ => {}
         }
         self.give_up(now, name, None);
-        if let Some(flow) = passed {
-            self.by_flow.remove(&flow);
-            self.pass(flow);
-        }
+        passed.into_iter().for_each(|flow| self.pass(flow));
+        silent.into_iter().for_each(|flow| self.note_no_way_back(now, &flow, false));
         Some(name)
     }
 
@@ -384,38 +368,15 @@ impl Streams {
         }
     }
 
-    /// Reads the records of a stream that came. One whose records cannot be read is given up.
-    fn read(&mut self, now: Duration, name: Name, emit: Emit<'_>) {
-        let Streams { streams, reader, record, .. } = self;
-        let Some(stream) = streams.get_mut(&name).filter(|stream| !matches!(stream.phase, Phase::Over))
-        else {
-            return;
-        };
-        let granted = stream.incoming.granted_bytes();
-        let is_read = stream.read(reader, record);
-        self.granted = self.granted + stream.incoming.granted_bytes() - granted;
-        if self.tells_stored_at.is_none() && reader.has_stored() {
-            self.tells_stored_at = Some(now + STORED_DELAY);
-        }
-        if let Err(why) = is_read {
-            if let Some(connection) = &mut stream.connection {
-                connection.abort();
-                connection.poll(now, &mut |packet| emit(packet));
-            }
-            let is_other = why == Unreadable::Unrestored;
-            self.counters.aborted += 1;
-            self.counters.unrestored += u64::from(is_other);
-            self.give_up(now, name, Some(if is_other { Cause::Unrestored } else { Cause::Reset }));
-        }
-    }
-
     pub(crate) fn give_up(&mut self, now: Duration, name: Name, cause: Option<Cause>) {
         let Some(stream) = self.streams.get_mut(&name) else { return };
-        self.connecting -= usize::from(matches!(stream.phase, Phase::Connecting));
         self.granted -= stream.incoming.granted_bytes();
         self.kept -= stream.outgoing.kept_bytes();
         stream.give_up(now, cause);
         stream.end_unread(&mut self.writer);
+        if !name.is_own {
+            self.discount_half_open(name);
+        }
     }
 
     /// Does for a stream what there is to do.
@@ -442,15 +403,12 @@ impl Streams {
         };
         self.counters.received_bytes += stream.incoming.handed_on().saturating_sub(handed_on);
         stream.end_unread(&mut self.writer);
-        self.connecting -= usize::from(was_connecting && !matches!(stream.phase, Phase::Connecting));
-        if !matches!(stream.phase, Phase::Connecting | Phase::Over) {
+        let is_connecting = matches!(stream.phase, Phase::Connecting);
+        if !is_connecting && !matches!(stream.phase, Phase::Over) {
             let others = self.granted - stream.incoming.granted_bytes();
             let most = (half as u64).saturating_sub(others) / SHARE;
-            stream.grant(
-                opened,
-                half as u64 / FIRST_SHARE / streams_now,
-                most.clamp(LEAST_WINDOW, MOST_WINDOW),
-            );
+            let first = half as u64 / FIRST_SHARE / streams_now;
+            stream.grant(opened, first, most.clamp(LEAST_WINDOW, MOST_WINDOW));
         }
         self.kept = self.kept + stream.outgoing.kept_bytes() - kept;
         self.granted = self.granted + stream.incoming.granted_bytes() - granted;
@@ -460,6 +418,9 @@ impl Streams {
             stream.timer.into_iter().for_each(|before| _ = self.timers.remove(&(before, name)));
             timer.into_iter().for_each(|at| _ = self.timers.insert((at, name)));
             stream.timer = timer;
+        }
+        if was_connecting && !is_connecting {
+            self.discount_half_open(name);
         }
         self.note_starving(name);
         self.feed_next(now);
@@ -480,52 +441,13 @@ impl Streams {
         }
     }
 
-    /// The sequence of the oldest datagram whose fate is not known.
-    #[must_use]
-    pub fn oldest_under_way(&self) -> Option<u64> {
-        self.under_way.oldest()
-    }
-
-    /// A datagram that repairs did not restore in time. It is to be [settled](Streams::settle) as lost.
-    pub fn next_given_up(&mut self, now: Duration) -> Option<u64> {
-        self.under_way.next_given_up(now)
-    }
-
     pub(crate) fn forget(&mut self, name: Name) {
+        self.discount_half_open(name);
         if let Some(stream) = self.streams.remove(&name)
             && self.by_flow.get(&stream.flow) == Some(&name)
         {
             self.by_flow.remove(&stream.flow);
         }
-    }
-
-    /// Takes the fate of a datagram with parts of streams.
-    pub fn settle(&mut self, now: Duration, sequence: u64, came: bool, emit: Emit<'_>) {
-        let Streams { under_way, streams, kept, reader, tells_stored_at, .. } = self;
-        let mut touched: Vec<Name> = Vec::new();
-        under_way.settle(sequence, |name, part| {
-            if let Part::Stored(records) = part {
-                if !came {
-                    reader.tell_again(records);
-                    tells_stored_at.get_or_insert(now);
-                }
-                return;
-            }
-            if let Some(stream) = streams.get_mut(&name) {
-                let before = stream.outgoing.kept_bytes();
-                stream.settle(now, part, came);
-                *kept = *kept + stream.outgoing.kept_bytes() - before;
-                if !touched.contains(&name) {
-                    touched.push(name);
-                }
-            }
-        });
-        touched.into_iter().for_each(|name| self.step(now, name, emit));
-    }
-
-    /// A datagram is missing, and repairs may restore it until then.
-    pub fn doubt(&mut self, until: Duration, sequence: u64) {
-        self.under_way.doubt(until, sequence);
     }
 
     /// Resets every connection: the far end has no streams any more.
@@ -541,7 +463,8 @@ impl Streams {
                 _ => {}
             }
         }
-        *self = Streams { counters: self.counters, ..Streams::new(self.settings) };
+        let beside = std::mem::take(&mut self.beside);
+        *self = Streams { beside, counters: self.counters, ..Streams::new(self.settings) };
     }
 }
 

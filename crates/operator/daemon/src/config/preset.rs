@@ -101,11 +101,13 @@ fn set_streams(kind: Kind, file: &mut File) -> String {
 
 /// The first key of `file` beside which no connection becomes a stream.
 fn against_streams(file: &File) -> Option<&'static str> {
+    let splits = !matches!(file.split, None | Some(Switched::Switch(false)));
     let keys = [
         (file.overhear.is_some(), "[overhear]"),
         (file.node.role == Role::Relay, "[node] role = \"relay\""),
         (file.peer.iter().any(|peer| peer.relays), "[[peer]] relays = true"),
         (!file.gateway.is_empty(), "[[gateway]]"),
+        (splits, "[split]"),
     ];
     keys.into_iter().find(|(is_there, _)| *is_there).map(|(_, key)| key)
 }
@@ -157,9 +159,12 @@ mod tests {
     fn streams_stay_off_where_none_could_be() {
         let peer = "[[peer]]\nname = \"b\"\npublic_key = \"c\"\nrelays = true";
         let gateway = "[[gateway]]\nname = \"b\"\npublic_key = \"c\"";
-        for (tables, key) in
-            [("[overhear]", "[overhear]"), (peer, "[[peer]] relays = true"), (gateway, "[[gateway]]")]
-        {
+        for (tables, key) in [
+            ("[overhear]", "[overhear]"),
+            (peer, "[[peer]] relays = true"),
+            (gateway, "[[gateway]]"),
+            ("[split]", "[split]"),
+        ] {
             for (kind, name) in KINDS.into_iter().filter(|(kind, _)| kind.has_streams()) {
                 let said = format!("--preset {name} sets nothing: streams stay off beside {key}");
                 assert_eq!(applied("", tables, Some(kind)), (None, Some(said)));
@@ -167,6 +172,7 @@ mod tests {
             let said = "--preset mesh sets: streams = false".to_owned();
             assert_eq!(applied("", tables, Some(Kind::Mesh)), (Some(false), Some(said)));
         }
+        assert_eq!(applied("split = false", "", Some(Kind::Lte)).0, Some(true));
         let mut file: File = toml::from_str(&NODE.replace("station", "relay")).unwrap();
         let preset = Preset::apply(Path::new("a.toml"), &mut file, Some(Kind::Wifi)).unwrap().unwrap();
         let said = "--preset wifi sets nothing: streams stay off beside [node] role = \"relay\"";

@@ -125,7 +125,7 @@ pub fn resolve(
     let mtu = mtu(path, &file.tunnel, &endpoints, listen, inner_ipv6, around_bytes)?;
 
     let overhear = overhear(path, &file, &endpoints)?;
-    let split = split(path, file.split, &file.tunnel, &allowed_ips)?;
+    let split = split(path, file.split, &file.tunnel, &allowed_ips, node.streams.is_some())?;
     let by_default = node.reduce.policy == Policy::Adaptive;
     node.shorten = Shortening {
         headers: file.shorten.headers.unwrap_or(by_default),

@@ -18,14 +18,19 @@ const MARK: u32 = 0x4f53;
 const TABLE: u32 = 4783;
 
 /// The value of `split` in the file at `path`. It intercepts connections through the tunnel, and to a peer's
-/// addresses.
+/// addresses. `has_streams`: streams end connections on this node.
 pub fn split(
     path: &Path,
     split: Option<Switched<Split>>,
     tunnel: &Tunnel,
     allowed_ips: &[Vec<IpNet>],
+    has_streams: bool,
 ) -> Result<Option<Settings>, Mistake> {
     let Some(table) = Switched::table(split) else { return Ok(None) };
+    if has_streams {
+        let what = "streams end TCP connections, too, and no second place may; take [split] or streams out";
+        return Err(Mistake::at(path, "[split]", what.to_owned()));
+    }
     let mistake = |key: &str, what: String| Err(Mistake::at(path, &format!("[split] {key}"), what));
     let ports = table.ports.unwrap_or_default();
     if ports.contains(&0) {

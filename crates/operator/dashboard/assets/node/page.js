@@ -91,6 +91,7 @@ const OF_STREAMS = {
   "refused": "connections that their destination refused, or did not answer",
   "reset": "streams that ended by a reset of a host, or because a node began anew",
   "in packets": "connections that went in packets: no stream was free on one of the nodes, or the station does not allow the addresses",
+  "no way back": "connections that went in packets, as their destination did not answer through the station",
   "from hosts": "bytes of streams from hosts here, sent to the station in any form",
   "sent": "bytes as which these were sent for the first time, without what repeats",
   "sent again": "bytes of streams sent again",
@@ -125,7 +126,7 @@ function table() {
 
 function showStreams(peers) {
   const rows = peers.filter((peer) => peer.streams).map(({ name, streams: now, counters: { streams: it } }) => [name,
-    now.off ? `off: ${now.off}` : "on", `${now.open} of ${now.most}`, it.opened, it.accepted, it.refused, it.aborted, it.passed,
+    now.off ? `off: ${now.off}` : "on", `${now.open} of ${now.most}`, it.opened, it.accepted, it.refused, it.aborted, it.passed, it.no_way_back,
     bytes(it.taken_bytes), bytes(it.sent_bytes), bytes(it.resent_bytes), bytes(it.received_bytes),
     `${bytes(now.memory_bytes)} of ${bytes(now.most_memory_bytes)}`]);
   at("streams-section").hidden = at("streams-figure").hidden = rows.length === 0;

@@ -109,7 +109,8 @@ const SPLIT: [Split; 7] = [
     (
         "streams",
         "TCP connections: streams that this node opened, and that the peer opened; connections that their \
-         destination refused; streams that a reset ended; connections that went in packets for want of a stream",
+         destination refused; streams that a reset ended; connections that went in packets for want of a stream, \
+         and for want of a way back through the peer",
         None,
         "what",
         &[
@@ -118,6 +119,7 @@ const SPLIT: [Split; 7] = [
             ("refused", |it| it.streams.refused),
             ("aborted", |it| it.streams.aborted),
             ("passed", |it| it.streams.passed),
+            ("no_way_back", |it| it.streams.no_way_back),
         ],
     ),
     (

@@ -65,7 +65,7 @@ const GIVEN: [(&str, Where, How); 21] = [
 
 /// Commands tested elsewhere: by `scripts/package-test.sh` with the package, and changes of peers, the demo,
 /// `--interface` and `--radios` by tests of their own.
-const GIVEN_ELSEWHERE: [&str; 9] = [
+const GIVEN_ELSEWHERE: [&str; 10] = [
     "sudo overheard peer add shed --public-key KEY --allowed-ips 10.9.0.7/32 --write /etc/overheard/gateway.toml",
     "sudo overheard peer list",
     "sudo overheard peer remove shed --write /etc/overheard/gateway.toml",
@@ -75,6 +75,7 @@ const GIVEN_ELSEWHERE: [&str; 9] = [
     "sudo -u overheard overheard keygen --out /etc/overheard/keys",
     "sudo overheard keygen --cache-key /etc/overheard/keys/network.key --out /etc/overheard/cache",
     "sudo target/release/overheard-lab demo --link satellite",
+    "sudo target/release/overheard-lab demo --link satellite --once --preset satellite",
 ];
 
 /// The machine of a command.
@@ -424,9 +425,11 @@ fn the_demo_fetches_every_byte_over_its_link() {
     let content = tempfile::TempDir::new().unwrap();
     fs::copy(workspace().join("README.md"), content.path().join("README.md")).unwrap();
     let mut demo = Command::new(laboratory());
-    let shown = demo.args(["demo", "--link", "satellite", "--content"]).arg(content.path()).output().unwrap();
+    demo.args(["demo", "--link", "satellite", "--preset", "satellite", "--content"]).arg(content.path());
+    let shown = demo.output().unwrap();
     let said = String::from_utf8_lossy(&shown.stdout);
     assert!(shown.status.success(), "{said}\n{}", String::from_utf8_lossy(&shown.stderr));
     let checksums = said.lines().find(|line| line.starts_with("checksums")).expect("a table is shown");
-    assert_eq!(checksums.matches("equal").count(), 3, "{said}");
+    assert_eq!(checksums.matches("equal").count(), 4, "{said}");
+    assert!(said.lines().any(|line| line.ends_with("Overheard  preset satellite")), "{said}");
 }

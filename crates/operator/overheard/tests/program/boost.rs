@@ -28,7 +28,7 @@ fn bpf() -> serde_json::Value {
 }
 
 /// Whether this machine can load the programs; prints a line if it cannot.
-fn loads() -> bool {
+pub fn loads() -> bool {
     let bpf = bpf();
     if bpf["state"] != "present" {
         eprintln!("skipped: {}", bpf["detail"]);

@@ -183,4 +183,8 @@ fn values_that_make_no_sense_are_refused_with_the_mend() {
         assert_eq!(code, 2, "{said}");
         assert!(said.contains(named), "{split}: {said}");
     }
+    let (code, said) = site.refused(&format!("streams = true\nsplit = true\n{}", site.gateway()));
+    let expected = "overheard: gateway.toml: [split]: streams end TCP connections, too, and no second place may; take [split] or \
+                    streams out";
+    assert_eq!((code, said.as_str()), (2, expected));
 }

@@ -2,17 +2,18 @@
 //!
 //! A gateway and a station in network namespaces, joined by an emulated lossy link; real files, fetched by
 //! curl from nginx, each by one device and then by a second one behind the same station; once over the bare
-//! link, once through the tunnel with nothing removed, once with Overheard.
+//! link, once through the tunnel with nothing removed, once with Overheard, and once with a preset if one is
+//! asked for.
 
 mod content;
 mod show;
 
 use crate::programs;
 use anyhow::{Context, bail};
-use daemon::config::Mistake;
+use daemon::config::{Kind, Mistake};
 use experiments::pair::{AIR, Carrier, Pair, STATION};
 use lab::virtual_time::Kernel;
-use lab::{Download, Driver, Outcome, Programs, Scenario, Start, Virtual};
+use lab::{Daemon, Download, Driver, Outcome, Programs, Scenario, Start, Virtual};
 use show::{Run, Screen};
 use std::path::PathBuf;
 
@@ -32,6 +33,9 @@ pub struct Args {
     /// Fetch each file once, as content that the tunnel never carried
     #[arg(long)]
     once: bool,
+    /// Run Overheard once more with both nodes' [link] kind: satellite, lte, mesh or wifi
+    #[arg(long, value_name = "KIND")]
+    preset: Option<Kind>,
     /// The seed of the losses on the air
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -73,19 +77,21 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let devices = if args.once { 1 } else { 2 };
     let screen = Screen::new(args.json, &contents, devices as u64, link.about)?;
     let mut runs = Vec::new();
-    for (name, carrier) in [
-        ("bare link", Carrier::Bare),
-        ("tunnel, nothing removed", Carrier::tunnel("off")),
-        ("Overheard", Carrier::tunnel("adaptive")),
-    ] {
+    let ways = [
+        ("bare link".to_owned(), Carrier::Bare, None),
+        ("tunnel, nothing removed".to_owned(), Carrier::tunnel("off"), None),
+        ("Overheard".to_owned(), Carrier::tunnel("adaptive"), None),
+    ];
+    let preset = args.preset.map(|kind| (format!("preset {kind}"), Carrier::tunnel("adaptive"), Some(kind)));
+    for (name, carrier, preset) in ways.into_iter().chain(preset) {
         let scenario = Scenario {
-            name: name.to_owned(),
+            name: name.clone(),
             seeds: vec![args.seed],
             topology: Pair::topology(&link.down, &link.up),
             parameters: Default::default(),
             contents: contents.clone(),
             servers: vec![experiments::pair::GATEWAY.to_owned()],
-            daemons: pair.daemons(&carrier),
+            daemons: daemons(&pair, &carrier, preset),
             downloads: downloads(&carrier, devices, contents.iter().map(|content| &content.name)),
             bound_seconds: 3600.0,
             ..Scenario::default()
@@ -93,13 +99,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let outcome = match &driver {
             None => watched(&scenario, &programs, &screen)?,
             Some(driver) => {
-                let bar = screen.begin(name);
+                let bar = screen.begin(&name);
                 let outcome = lab::run(driver, &[scenario])?.pop().context("the kernel reported nothing")?;
                 bar.finish_and_clear();
                 outcome
             }
         };
-        let run = Run::new(name, &outcome, contents.len())?;
+        let run = Run::new(&name, &outcome, contents.len())?;
         screen.done(&run)?;
         runs.push((run, outcome));
     }
@@ -115,6 +121,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         bail!("not every download arrived whole: {bytes} bytes of {whole} {}", broken.complaint);
     }
     Ok(())
+}
+
+/// The nodes. A preset also has the repairs that nodes have by default.
+fn daemons(pair: &Pair, carrier: &Carrier, preset: Option<Kind>) -> Vec<Daemon> {
+    let Some(kind) = preset else { return pair.daemons(carrier) };
+    let mut daemons = pair.daemons_with_repairs(carrier);
+    for daemon in &mut daemons {
+        daemon.config.insert_str(0, &format!("[link]\nkind = \"{kind}\"\n"));
+    }
+    daemons
 }
 
 /// Every file, one after the other, for each device in turn.
@@ -153,4 +169,20 @@ fn watched(scenario: &Scenario, programs: &Programs, screen: &Screen) -> anyhow:
     })?;
     bar.finish_and_clear();
     outcome.context("the lab reported nothing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_is_the_only_thing_that_nodes_are_told_of_their_link() {
+        let (pair, carrier) = (Pair::new(1).unwrap(), Carrier::tunnel("adaptive"));
+        let daemons = daemons(&pair, &carrier, Some(Kind::Satellite));
+        assert_eq!(daemons.len(), 2);
+        for daemon in daemons {
+            assert!(daemon.config.starts_with("[link]\nkind = \"satellite\"\n"), "{}", daemon.config);
+            assert_eq!(daemon.config.matches("[link]").count(), 1, "{}", daemon.config);
+        }
+    }
 }

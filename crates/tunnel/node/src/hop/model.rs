@@ -55,9 +55,8 @@ const TRIAL_PAUSE: Duration = Duration::from_secs(2);
 const TRIAL_ROUNDS: u32 = 32;
 const PACKET_BYTES: f64 = 1400.0;
 /// Where the air loses packets, nobody's window fills a queue for long. A queue is ours then, and a short one is,
-/// too. Less leaves by this share of it by the round trip, or by this time, up to a bound.
+/// too. Less leaves by this share of it by the round trip, up to a bound.
 const DEEP_QUEUE: Duration = Duration::from_millis(30);
-const LONG_TO_QUEUE: Duration = Duration::from_millis(40);
 const EASE: f64 = 0.5;
 const MOST_EASE: f64 = 0.25;
 /// Silence for so long beyond two round trips is tried by sending a datagram again, then twice as long.
@@ -124,8 +123,6 @@ pub struct Model {
     loss: f64,
     /// The share by which less leaves, because packets queue.
     ease: f64,
-    /// The shortest queue while less left than arrives: jitter, and what others queue.
-    eased_queueing: Duration,
     excess: Excess,
     /// When the rate was halved, to hear what the air loses.
     tried_at: Duration,
@@ -161,7 +158,6 @@ impl Default for Model {
             is_measured: false,
             loss: 0.0,
             ease: 0.0,
-            eased_queueing: Duration::ZERO,
             excess: Excess::default(),
             tried_at: Duration::ZERO,
             ceiling: Ceiling::default(),
@@ -401,15 +397,12 @@ impl Model {
         self.advance(now, is_new_round, newest.is_limited);
     }
 
-    /// Lets less leave where packets queue that do not while less leaves.
+    /// Lets less leave where packets queue.
     fn ease(&mut self, queueing: Duration, loss: f64) {
-        if self.gain() < 1.0 {
-            self.eased_queueing = self.eased_queueing.min(queueing);
-        }
-        let ours = queueing.saturating_sub(self.eased_queueing.max(BURST));
         let is_ours = loss > LOSS_TO_TRY || queueing < DEEP_QUEUE;
-        let scale = self.round_trip.clamp(Duration::from_millis(1), LONG_TO_QUEUE);
-        let share = if is_ours { EASE * ours.div_duration_f64(scale) } else { 0.0 };
+        let round_trip = self.round_trip.max(Duration::from_millis(1));
+        let share =
+            if is_ours { EASE * queueing.saturating_sub(BURST).div_duration_f64(round_trip) } else { 0.0 };
         self.ease = share.min(MOST_EASE);
     }
 
@@ -462,9 +455,6 @@ impl Model {
                 } else {
                     Phase::Steady { gain: next, since: now }
                 };
-                if self.gain() < 1.0 {
-                    self.eased_queueing = DEEP_QUEUE;
-                }
             }
             Phase::Trial { since } => {
                 if now >= since + self.trial_time() {

@@ -5,6 +5,7 @@ use super::pack::AROUND_PACKET;
 use crate::arq::receipts::Fate;
 use crate::config::{Config, StreamBounds};
 use crate::context::Context;
+use crate::event::{Complaint, Event};
 use crate::hop::Controller;
 use crate::hop::model::Model;
 use re::{Form, Parameters, Policy};
@@ -39,6 +40,7 @@ pub(super) struct PeerStreams {
     pub(super) burst_from: Option<u64>,
     /// Repairs that may leave at once.
     pub(super) allowance: Allowance,
+    no_ways_back: Complaint,
 }
 
 /// Bytes that may leave beside others, so many a second.
@@ -76,7 +78,7 @@ impl PeerStreams {
             memory_bytes,
             most_streams,
             answers_early,
-            seed: salt[3].rotate_left(32) ^ salt[2],
+            sequence_key: salt,
         };
         Some(PeerStreams {
             streams: Streams::new(settings),
@@ -87,6 +89,7 @@ impl PeerStreams {
             left_last: false,
             burst_from: None,
             allowance: Allowance::default(),
+            no_ways_back: Complaint::default(),
         })
     }
 
@@ -105,6 +108,15 @@ impl PeerStreams {
     pub fn note_fate(&mut self, sequence: u64, fate: Fate) {
         self.fates.push((sequence, fate));
     }
+
+    /// Tells of a destination that was found to have no way back through the peer of this name.
+    fn tell_no_way_back(&mut self, now: Duration, peer: &str, ctx: &mut Context) {
+        if let Some(found) = self.streams.take_no_way_back()
+            && self.no_ways_back.is_told(now)
+        {
+            ctx.events.push(Event::NoWayBack { peer: peer.to_owned(), found });
+        }
+    }
 }
 
 impl Peer {
@@ -122,8 +134,14 @@ impl Peer {
         ctx: &mut Context,
     ) -> bool {
         let carries = self.carries_streams();
-        let Some(it) = self.streams.as_mut().filter(|_| carries) else { return false };
-        it.streams.take_packet(now, packet, inner, &mut |packet| ctx.deliver_copy(packet))
+        let Some(it) = self.streams.as_mut() else { return false };
+        if !carries {
+            it.streams.note_left_out(packet, inner);
+            return false;
+        }
+        let is_taken = it.streams.take_packet(now, packet, inner, &mut |packet| ctx.deliver_copy(packet));
+        it.tell_no_way_back(now, &self.config.name, ctx);
+        is_taken
     }
 
     /// Takes a frame of a stream.
@@ -144,7 +162,10 @@ impl Peer {
             .flatten()
             .map(|open| open.source.ip());
         let may_open = source.is_none_or(|source| ctx.may_come(source, self.index));
-        it.streams.take_frame(now, frame_type, body, may_open, &mut |packet| ctx.deliver_copy(packet))
+        let emit = &mut |packet: &[u8]| ctx.deliver_copy(packet);
+        let makes_sense = it.streams.take_frame(now, frame_type, body, may_open, emit);
+        it.tell_no_way_back(now, &self.config.name, ctx);
+        makes_sense
     }
 
     /// Takes what a receipt told of datagrams with streams.

@@ -34,9 +34,15 @@ pub struct StreamCounters {
     /// Connections of this node's hosts that went in packets: no stream was free on one of the nodes, or the
     /// peer does not allow the addresses.
     pub passed: u64,
+    /// Connections of this node's hosts that went in packets, as the answers of their destination do not come
+    /// back through the peer.
+    #[serde(default)]
+    pub no_way_back: u64,
     /// Streams of these with bytes that this node could not restore. Each tells of a mistake in a program.
+    #[serde(default)]
     pub unrestored: u64,
     /// Bytes of streams from hosts, sent to the peer in any form.
+    #[serde(default)]
     pub taken_bytes: u64,
     /// Bytes of streams sent to the peer for the first time, without what repeats.
     pub sent_bytes: u64,
@@ -55,6 +61,7 @@ impl From<streams::Counters> for StreamCounters {
             aborted,
             unrestored,
             passed,
+            no_way_back,
             taken_bytes,
             sent_bytes,
             resent_bytes,
@@ -67,6 +74,7 @@ impl From<streams::Counters> for StreamCounters {
             aborted,
             unrestored,
             passed,
+            no_way_back,
             taken_bytes,
             sent_bytes,
             resent_bytes,

@@ -15,8 +15,8 @@ use streams::tcp::{Connection, Settings, State, is_takeable_syn, write_reset};
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-fn settings(seed: u64) -> Settings {
-    Settings { mtu: 1400, receive_bytes: 256 << 10, send_bytes: 256 << 10, seed }
+fn settings(first_sequence: u32) -> Settings {
+    Settings { mtu: 1400, receive_bytes: 256 << 10, send_bytes: 256 << 10, first_sequence }
 }
 
 /// The server of connections.
@@ -55,18 +55,29 @@ impl Hosts {
         Self::of(seed, road, answers, [Some(bounds); 2])
     }
 
-    /// Hosts of a gateway and a station with these streams.
+    /// Hosts of a gateway and a station with these streams, whose session stands.
     fn of(seed: u64, road: Road, answers: Server, streams: [Option<StreamBounds>; 2]) -> Self {
-        let mut pair = Pair::new(seed, road, &Parameters::default());
-        pair.configs.iter_mut().zip(streams).for_each(|(config, streams)| config.streams = streams);
-        pair.reboot(GATEWAY);
-        pair.reboot(STATION);
+        let mut pair = Self::started(seed, road, streams);
         for _ in 0..60 {
             pair.run(SECOND);
             if [GATEWAY, STATION].iter().all(|&at| pair.status(at).peers[0].session_age_seconds.is_some()) {
                 break;
             }
         }
+        Self::behind(seed, pair, answers)
+    }
+
+    /// A gateway and a station that have just started.
+    fn started(seed: u64, road: Road, streams: [Option<StreamBounds>; 2]) -> Pair {
+        let mut pair = Pair::new(seed, road, &Parameters::default());
+        pair.configs.iter_mut().zip(streams).for_each(|(config, streams)| config.streams = streams);
+        pair.reboot(GATEWAY);
+        pair.reboot(STATION);
+        pair
+    }
+
+    /// A client and a server behind two nodes.
+    fn behind(seed: u64, pair: Pair, answers: Server) -> Self {
         let content: Vec<u8> = ChaCha12Rng::seed_from_u64(seed).random_iter().take(3_000_000).collect();
         let ends: [SocketAddr; 2] = ["10.0.0.2:5000".parse().unwrap(), "10.0.0.1:80".parse().unwrap()];
         let client = Connection::connect(pair.now(), ends[0], ends[1], settings(1));
@@ -208,6 +219,19 @@ fn a_server_that_speaks_first_is_heard_after_one_round_trip() {
         let mut hosts = Hosts::new(seed, road, Server::Speaks(100_000));
         hosts.until(20 * SECOND, |it| it.received.len() == 100_000 && it.client.has_ended());
         assert!(hosts.received == hosts.content[..100_000], "{seed}");
+    }
+}
+
+#[test]
+fn a_connection_that_begins_before_the_session_is_one_connection() {
+    for delay in [10, 280, 400] {
+        let road = Road { delay: delay * MS, ..Road::default() };
+        let bounds = StreamBounds { memory_bytes: 64 << 20, most_streams: 100, answers_early: false };
+        let pair = Hosts::started(12, road, [Some(bounds); 2]);
+        let mut hosts = Hosts::behind(12, pair, Server::Answers(20_000));
+        hosts.fetch(20_000);
+        let counters = hosts.pair.status(STATION).peers[0].counters.streams;
+        assert_eq!((counters.opened, counters.aborted), (0, 0), "{delay} ms");
     }
 }
 

@@ -7,6 +7,7 @@ mod undelivered;
 
 use super::device::Device;
 use super::filter::{Verdict, judge};
+use super::seed;
 use super::segment::{Segment, ahead, flag, is_unicast, shorten};
 use super::sent::Sent;
 use super::syn::is_takeable;
@@ -106,7 +107,7 @@ impl Connection {
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
         let handle = sockets.add(socket);
         Connection {
-            interface: interface(now, ours, mtu, settings.seed),
+            interface: interface(now, ours, mtu, seed::drawing(settings.first_sequence)),
             sockets,
             handle,
             ours,

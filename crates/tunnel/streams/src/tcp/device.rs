@@ -1,5 +1,6 @@
 //! The network device of one connection's interface.
 
+use super::segment::withhold_step;
 use smoltcp::phy::{self, Checksum, DeviceCapabilities, Medium};
 use smoltcp::time::Instant;
 
@@ -36,6 +37,7 @@ impl phy::TxToken for Outgoing<'_> {
         self.space.clear();
         self.space.resize(bytes, 0);
         let result = write(self.space);
+        withhold_step(self.space);
         (self.emit)(self.space);
         result
     }

@@ -14,6 +14,7 @@ mod connection;
 mod device;
 mod filter;
 mod reset;
+mod seed;
 mod segment;
 mod sent;
 mod syn;
@@ -23,11 +24,11 @@ mod undelivered;
 mod watch;
 
 pub use connection::Connection;
-pub use reset::write_reset;
+pub use reset::{resets_another_answer, write_reset};
 pub use syn::is_takeable_syn;
 pub use undelivered::Undelivered;
 
-/// Sizes and secret of a connection.
+/// Sizes of a connection, and its first number.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Most bytes of an IP packet for the host, headers included. The least is 576, the most 65535.
@@ -36,8 +37,8 @@ pub struct Settings {
     pub receive_bytes: usize,
     /// Bytes written and not acknowledged that the connection holds.
     pub send_bytes: usize,
-    /// Secret randomness for the initial sequence number (RFC 6528), different for every connection.
-    pub seed: u64,
+    /// The initial sequence number, which only the host may learn (RFC 6528).
+    pub first_sequence: u32,
 }
 
 /// The stage of a connection's life.

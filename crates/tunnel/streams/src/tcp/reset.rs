@@ -21,3 +21,11 @@ pub fn write_reset(packet: &[u8], out: &mut Vec<u8>) -> bool {
     Bare { source, destination, control: TcpControl::Rst, sequence, acknowledgment, window: 0 }.write(out);
     true
 }
+
+/// Whether a packet resets an answer to a SYN that acknowledges another SYN (RFC 9293, section 3.10.7.3): a
+/// host refuses it so, and waits on.
+#[must_use]
+pub fn resets_another_answer(packet: &[u8], syn: &[u8]) -> bool {
+    let Some((reset, syn)) = Segment::parse(packet).zip(Segment::parse(syn)) else { return false };
+    reset.has(flag::RST) && reset.acknowledgment.is_none() && reset.sequence != syn.end()
+}

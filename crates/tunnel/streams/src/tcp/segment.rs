@@ -208,6 +208,30 @@ pub(super) fn shorten(packet: &mut Vec<u8>, tcp_offset: usize, bytes: usize) {
     packet[tcp_offset + 13] &= !(flag::FIN | flag::PSH);
 }
 
+/// Tells a window that is a step shorter than that of a whole TCP segment.
+///
+/// smoltcp rounds a window down to whole steps, so that its edge goes back by less than a step when bytes
+/// come. It cannot take bytes behind its last edge. With the last step withheld, no edge goes back behind one
+/// that the host was told.
+pub(super) fn withhold_step(packet: &mut [u8]) {
+    let tcp_offset = match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.get(9) == Some(&u8::from(IpProtocol::Tcp)) => usize::from(packet[0] & 0x0f) * 4,
+        Some(6) if packet.get(6) == Some(&u8::from(IpProtocol::Tcp)) => IPV6_HEADER_BYTES,
+        _ => return,
+    };
+    let Some([high, low, sum_high, sum_low]) = packet.get_mut(tcp_offset + 14..tcp_offset + 18) else {
+        return;
+    };
+    let window = u16::from_be_bytes([*high, *low]);
+    if window > 0 {
+        [*high, *low] = (window - 1).to_be_bytes();
+        // one less in the sum is one more in its complement (RFC 1624)
+        let sum = u16::from_be_bytes([*sum_high, *sum_low]);
+        let (sum, carried) = sum.overflowing_add(1);
+        [*sum_high, *sum_low] = (sum + u16::from(carried)).to_be_bytes();
+    }
+}
+
 /// Whether an address can be that of one host.
 pub(super) fn is_unicast(address: IpAddr) -> bool {
     let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());

@@ -17,7 +17,8 @@ pub(super) struct Sent {
     pub(super) window: u16,
     /// The shift of the window field: offered by our SYN, or none if the host's SYN offers none.
     pub(super) window_shift: u8,
-    /// The sequence number of the host's first byte that it may not send.
+    /// The sequence number of the host's first byte that it may not send: the furthest one that was told (RFC
+    /// 7323, section 2.4).
     pub(super) edge: Option<u32>,
 }
 
@@ -40,7 +41,10 @@ impl Sent {
             self.acknowledged = Some(acknowledged);
             // The window of a SYN is not shifted (RFC 7323, section 2.2).
             let shift = if is_syn { 0 } else { self.window_shift };
-            self.edge = Some(acknowledged.wrapping_add(u32::from(segment.window) << shift));
+            let edge = acknowledged.wrapping_add(u32::from(segment.window) << shift);
+            if self.edge.is_none_or(|furthest| ahead(edge, furthest) > 0) {
+                self.edge = Some(edge);
+            }
         }
     }
 
@@ -49,7 +53,6 @@ impl Sent {
         if !shifts_windows {
             self.window_shift = 0;
         }
-        // One byte less than our SYN allowed: smoltcp counts the host's SYN in.
-        self.edge = Some(sequence.wrapping_add(u32::from(self.window)));
+        self.edge = Some(sequence.wrapping_add(1).wrapping_add(u32::from(self.window)));
     }
 }

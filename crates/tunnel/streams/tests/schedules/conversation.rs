@@ -38,11 +38,11 @@ impl Conversation {
         ];
         let key = |end: u64| (seed << 20 ^ u64::from(number) << 1 ^ end).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let keys = [key(0), key(1)];
-        let settings = keys.map(|seed| Settings {
+        let settings = keys.map(|key| Settings {
             mtu: 1400,
             receive_bytes: BUFFER_BYTES,
             send_bytes: BUFFER_BYTES,
-            seed,
+            first_sequence: (key >> 32) as u32,
         });
         let hosts =
             [Host::new(plan.client.clone(), keys), Host::new(plan.server.clone(), [keys[1], keys[0]])];

@@ -108,7 +108,7 @@ impl Plan {
             memory_bytes: dice.pick(&[64 << 10, 256 << 10, 1 << 20, 16 << 20]),
             most_streams: dice.pick(&[2, 8, 64]),
             answers_early: dice.happens(400),
-            seed: dice.number(),
+            sequence_key: std::array::from_fn(|_| dice.number()),
         };
         let engines = [engine(dice), engine(dice)];
         let hop = HopPlan::random(dice, repaired_at);
@@ -137,7 +137,7 @@ impl Plan {
             memory_bytes: 512 << 20,
             most_streams: connections + 16,
             answers_early: false,
-            seed: dice.number(),
+            sequence_key: std::array::from_fn(|_| dice.number()),
         };
         let engines = [engine(dice), engine(dice)];
         let hop = HopPlan {

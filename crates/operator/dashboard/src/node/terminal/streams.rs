@@ -31,8 +31,8 @@ pub fn told(view: View, shown: &Shown<'_>) -> Option<String> {
     };
     Some(format!(
         "Streams: {} open, of {} at most; memory {}, of {} at most.{off} Since the start: {} opened here, {} opened by peers, \
-         {} refused by their destination, {} reset, {} connections in packets for want of a stream; {} from hosts, \
-         {} sent for them, {} sent again, {} received.",
+         {} refused by their destination, {} reset, {} connections in packets for want of a stream, and {} for want \
+         of a way back; {} from hosts, {} sent for them, {} sent again, {} received.",
         now(|it| it.open as u64),
         now(|it| it.most as u64),
         bytes(now(|it| it.memory_bytes)),
@@ -42,6 +42,7 @@ pub fn told(view: View, shown: &Shown<'_>) -> Option<String> {
         since(|it| it.refused),
         since(|it| it.aborted),
         since(|it| it.passed),
+        since(|it| it.no_way_back),
         bytes(since(|it| it.taken_bytes)),
         bytes(since(|it| it.sent_bytes)),
         bytes(since(|it| it.resent_bytes)),

@@ -69,6 +69,7 @@ fn streams_are_told_where_a_peer_has_them() {
         refused: 2,
         aborted: 1,
         passed: 5,
+        no_way_back: 6,
         unrestored: 0,
         taken_bytes: 90_300_000,
         sent_bytes: 45_200_000,
@@ -86,7 +87,8 @@ fn streams_are_told_where_a_peer_has_them() {
         of(0).unwrap(),
         "Streams: 3 open, of 2048 at most; memory 2.1 MB, of 67.1 MB at most. Off: yard (at the peer). Since the start: 12 \
          opened here, 4 opened by peers, 2 refused by their destination, 1 reset, 5 connections in packets for want of a \
-         stream; 90.3 MB from hosts, 45.2 MB sent for them, 1.1 MB sent again, 3.2 MB received."
+         stream, and 6 for want of a way back; 90.3 MB from hosts, 45.2 MB sent for them, 1.1 MB sent again, 3.2 MB \
+         received."
     );
     assert!(of(1).unwrap().contains(" 12 opened here") && !of(1).unwrap().contains("Off"));
     assert!(of(2).unwrap().contains("Off: yard (at the peer)"));

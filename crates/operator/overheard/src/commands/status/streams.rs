@@ -36,6 +36,8 @@ console::row! {
         /// Connections that went in packets: no stream was free on one of the nodes, or the peer does not
         /// allow the addresses.
         in_packets: String,
+        /// Connections that went in packets, as their destination did not answer through the peer.
+        no_way_back: String,
         /// Bytes of streams from hosts here, sent to the peer in any form.
         from_hosts: String,
         /// Bytes as which these were sent for the first time, without what repeats.
@@ -62,6 +64,7 @@ impl StreamsRow {
             refused: it.refused.to_string(),
             reset: it.aborted.to_string(),
             in_packets: it.passed.to_string(),
+            no_way_back: it.no_way_back.to_string(),
             from_hosts: bytes(it.taken_bytes),
             sent: bytes(it.sent_bytes),
             sent_again: bytes(it.resent_bytes),
@@ -101,6 +104,7 @@ mod tests {
             refused: 2,
             aborted: 1,
             passed: 5,
+            no_way_back: 6,
             unrestored: 0,
             taken_bytes: 90_300_000,
             sent_bytes: 45_200_000,
@@ -128,9 +132,9 @@ mod tests {
         assert_eq!(
             printed(&node),
             [
-                "STREAMS STATE OPEN OPENED HERE BY THE PEER REFUSED RESET IN PACKETS FROM HOSTS SENT SENT AGAIN RECEIVED MEMORY",
-                "roof on 3 of 1024 12 4 2 1 5 90.3 MB 45.2 MB 1.1 MB 3.2 MB 2.1 MB of 67.1 MB",
-                "yard off: at the peer 3 of 1024 0 0 0 0 0 0 B 0 B 0 B 0 B 2.1 MB of 67.1 MB",
+                "STREAMS STATE OPEN OPENED HERE BY THE PEER REFUSED RESET IN PACKETS NO WAY BACK FROM HOSTS SENT SENT AGAIN RECEIVED MEMORY",
+                "roof on 3 of 1024 12 4 2 1 5 6 90.3 MB 45.2 MB 1.1 MB 3.2 MB 2.1 MB of 67.1 MB",
+                "yard off: at the peer 3 of 1024 0 0 0 0 0 0 0 B 0 B 0 B 0 B 2.1 MB of 67.1 MB",
                 "",
             ]
         );

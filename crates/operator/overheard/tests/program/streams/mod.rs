@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
+mod beside_cache;
+mod beside_others;
 mod hosts;
 mod killed;
+mod no_way_back;
 mod programs;
 mod servers;
 mod shown;
@@ -35,6 +38,11 @@ struct Pair {
 impl Pair {
     /// With these further lines at the top of both configurations, and a path of this length.
     fn new(lines: &str, one_way: Option<Duration>) -> Self {
+        Self::of(one_way, |site| ["gateway", "station"].iter().for_each(|name| site.prepend(name, lines)))
+    }
+
+    /// With configurations that are changed so, and a path of this length.
+    fn of(one_way: Option<Duration>, change: impl FnOnce(&Site)) -> Self {
         let behind = Behind::new();
         let allowed = r#"["10.98.0.1/32", "198.51.100.0/24", "fd98::/64", "2001:db8:1::/64"]"#;
         let near: SocketAddr = "192.0.2.1:4781".parse().unwrap();
@@ -42,8 +50,7 @@ impl Pair {
         let delay = one_way.map(|one_way| Delay::new(&behind.cabled.gateway, near, far, one_way));
         let endpoint = if delay.is_some() { near } else { far };
         let site = Site::tunnel(&endpoint.to_string(), allowed);
-        site.prepend("gateway", lines);
-        site.prepend("station", lines);
+        change(&site);
         let gateway = Node::start(&site, &behind.cabled.gateway, "gateway");
         let station = Node::start(&site, &behind.cabled.station, "station");
         let pair = Pair { station, gateway, _delay: delay, site, behind };

@@ -29,7 +29,8 @@ fn streams(status: &Value) -> (&Value, &Value) {
 fn row(text: &str) -> Vec<String> {
     let mut lines = text.lines().skip_while(|line| !line.starts_with("STREAMS "));
     let head = lines.next().unwrap_or_else(|| panic!("no table of streams: {text}"));
-    for column in ["STATE", "OPENED HERE", "BY THE PEER", "IN PACKETS", "SENT AGAIN", "MEMORY"] {
+    for column in ["STATE", "OPENED HERE", "BY THE PEER", "IN PACKETS", "NO WAY BACK", "SENT AGAIN", "MEMORY"]
+    {
         assert!(head.contains(column), "{column}: {head}");
     }
     cells(lines.next().unwrap())
@@ -78,6 +79,7 @@ fn status_page_and_metrics_show_streams() {
             ("refused", 0),
             ("aborted", 0),
             ("passed", 0),
+            ("no_way_back", 0),
         ] {
             assert_eq!(counters[name], count, "{name}: {counters}");
         }
@@ -85,8 +87,8 @@ fn status_page_and_metrics_show_streams() {
     let text = |file: &str| String::from_utf8(site.run(&["status", file]).stdout).unwrap();
     let memory = "0 B of 67.1 MB";
     let told = row(&text("station.toml"));
-    assert_eq!(told[..10], ["gateway", "on", "0 of 1024", "1", "0", "0", "0", "0", "1.0 MB", "1.0 MB"]);
-    assert_eq!(told[11..], ["1.0 MB", memory]);
+    assert_eq!(told[..10], ["gateway", "on", "0 of 1024", "1", "0", "0", "0", "0", "0", "1.0 MB"]);
+    assert_eq!(told[12..], ["1.0 MB", memory]);
     let text = text("station.toml");
     let peer = cells(text.lines().find(|line| line.starts_with("gateway ")).unwrap());
     assert_eq!(
@@ -113,7 +115,7 @@ fn status_page_and_metrics_show_streams() {
     let browsed = machines.gateway.on(|| browsed("http://127.0.0.1:4785/", &picture));
     let Some((page, complaints)) = browsed else { return };
     assert_eq!(complaints, Vec::<String>::new());
-    let row = "<td>roof</td><td>on</td><td>0 of 1024</td><td>0</td><td>1</td><td>0</td><td>0</td><td>0</td>";
+    let row = "<td>roof</td><td>on</td><td>0 of 1024</td><td>0</td><td>1</td><td>0</td><td>0</td><td>0</td><td>0</td>";
     assert!(page.contains(row) && page.contains("opened by the station"), "{page}");
 }
 

@@ -73,10 +73,10 @@ proptest! {
         is_v6: bool,
         counts in [0usize..120_000, 0usize..120_000],
         waits in [any::<bool>(), any::<bool>()],
-        seed: u64,
+        first_sequence: u32,
     ) {
         let channel = |fates| Channel::new(Duration::from_millis(10), fates);
-        let pair = Pair::new(is_v6, settings(seed), channel(to_server), channel(to_client));
+        let pair = Pair::new(is_v6, settings(first_sequence), channel(to_server), channel(to_client));
         let works = [
             Work::new(bytes(counts[0], 1), waits[0]),
             Work::new(bytes(counts[1], 2), waits[1] && !waits[0]),
@@ -159,7 +159,7 @@ fn an_abort_before_the_first_poll_refuses_the_host() {
 #[test]
 fn the_whole_window_is_used_over_a_long_delay() {
     let window = 256 * 1024;
-    let settings = Settings { mtu: 1500, receive_bytes: window, send_bytes: window, seed: 5 };
+    let settings = Settings { mtu: 1500, receive_bytes: window, send_bytes: window, first_sequence: 5 };
     let channel = || Channel::new(Duration::from_millis(50), Vec::new());
     let mut pair = Pair::new(false, settings, channel(), channel());
     pair.open();

@@ -70,6 +70,25 @@ fn a_plain_syn_is_taken_and_no_other_packet() {
     }
 }
 
+#[test]
+fn a_connection_begins_with_the_number_that_it_is_given() {
+    for first_sequence in [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX, 0x0123_4567] {
+        let mut sequences = Vec::new();
+        for is_v6 in [false, true] {
+            let mut note = |packet: &[u8]| {
+                let segment = Segment::parse(packet).unwrap();
+                assert!(segment.has(flag::SYN));
+                sequences.push(segment.sequence);
+            };
+            let [source, destination] = ends(is_v6);
+            Connection::connect(START, source, destination, settings(first_sequence)).poll(START, &mut note);
+            let syn = packet(is_v6, b"", Tcp::syn);
+            Connection::accept(START, &syn, settings(first_sequence)).unwrap().poll(START, &mut note);
+        }
+        assert_eq!(sequences, [first_sequence; 4]);
+    }
+}
+
 fn assert_refused(source: SocketAddr, destination: SocketAddr) {
     let mut connection = Connection::connect(START, source, destination, settings(1));
     assert_eq!((connection.state(), connection.timeout(START)), (State::Refused, None));
@@ -164,12 +183,12 @@ fn a_new_syn_and_an_inexact_reset_are_challenged() {
 }
 
 /// A connection that a host begins with this sequence number, and window scaling.
-fn accept_from(sequence: u32, receive_bytes: usize, seed: u64) -> Connection {
+fn accept_from(sequence: u32, receive_bytes: usize, first_sequence: u32) -> Connection {
     let mut syn = Vec::new();
     let options = [TcpOptionElement::WindowScale(3), TcpOptionElement::SelectiveAcknowledgementPermitted];
     let tcp = PacketBuilder::ipv4([10, 0, 0, 1], [192, 0, 2, 9], 64).tcp(5000, 80, sequence, 60_000);
     tcp.syn().options(&options).unwrap().write(&mut syn, b"").unwrap();
-    Connection::accept(START, &syn, Settings { receive_bytes, ..settings(seed) }).unwrap()
+    Connection::accept(START, &syn, Settings { receive_bytes, ..settings(first_sequence) }).unwrap()
 }
 
 #[test]
@@ -180,8 +199,8 @@ fn bytes_beyond_the_window_are_cut() {
 }
 
 fn cut_beyond_the_window(finishes: bool) {
-    // The window field counts in steps of two bytes, so that the last byte is never in it.
-    let capacity = 70_003;
+    // The window field counts in steps of two bytes. The last one is withheld; an odd byte is in none.
+    let (capacity, withheld) = (70_003, 3);
     let mut connection = accept_from(9, capacity, 4);
     let mut now = START;
     let mut next = 0;
@@ -205,14 +224,61 @@ fn cut_beyond_the_window(finishes: bool) {
         connection.handle_packet(now, &segment(from, 1000.min(capacity - from)));
     }
     poll(&mut connection, now);
-    assert_eq!((connection.state(), connection.readable()), (State::Open, capacity - 1));
+    assert_eq!((connection.state(), connection.readable()), (State::Open, capacity - withheld));
     read_all(&mut connection, &mut Vec::new());
     assert!(!connection.has_ended(), "the FIN was beyond the window as well");
     poll(&mut connection, now);
-    connection.handle_packet(now, &segment(capacity - 1, 1));
-    assert_eq!(connection.readable(), 1);
+    connection.handle_packet(now, &segment(capacity - withheld, withheld));
+    assert_eq!(connection.readable(), withheld);
     read_all(&mut connection, &mut Vec::new());
     assert_eq!(connection.has_ended(), finishes);
+}
+
+#[test]
+fn bytes_up_to_the_furthest_edge_that_was_told_are_taken() {
+    const WINDOW: usize = 256 << 10;
+    for bytes in [1001, 1400, 8, 13] {
+        let mut connection = accept_from(9, WINDOW, 0x8000_0000);
+        let (mut now, mut acknowledgment, mut came) = (START, 0, Vec::new());
+        let (mut edge, mut goes_back, mut sent) = (0_usize, 0, 0);
+        for round in 1..=2 {
+            loop {
+                now += Duration::from_secs(1);
+                connection.poll(now, &mut |packet: &[u8]| {
+                    let segment = Segment::parse(packet).expect("its checksum is right");
+                    acknowledgment = segment.end();
+                    let shift = if segment.has(flag::SYN) { 0 } else { 3 };
+                    let told = segment.acknowledgment.unwrap() as usize - 10;
+                    let told = told + (usize::from(segment.window) << shift);
+                    goes_back = goes_back.max(edge.saturating_sub(told));
+                    edge = edge.max(told);
+                });
+                // bytes that wait for an acknowledgment have smoltcp ask for its window
+                connection.write(b"x");
+                let count = bytes.min(edge - sent);
+                if count == 0 {
+                    break;
+                }
+                let mut packet = Vec::new();
+                let tcp = PacketBuilder::ipv4([10, 0, 0, 1], [192, 0, 2, 9], 64);
+                let tcp = tcp.tcp(5000, 80, 10 + sent as u32, 500).ack(acknowledgment);
+                tcp.write(&mut packet, &vec![1; count]).unwrap();
+                connection.handle_packet(now, &packet);
+                assert!(connection.timeout(now).is_some());
+                sent += count;
+            }
+            let full = came.len() + WINDOW;
+            assert!((full - 16..full).contains(&sent), "{sent} of {full} in round {round}");
+            read_all(&mut connection, &mut came);
+            assert_eq!(came.len(), sent, "all that was sent came");
+        }
+        assert_eq!(
+            goes_back > 0,
+            bytes % 8 != 0,
+            "{bytes} bytes a segment: the edge goes back by {goes_back}"
+        );
+        assert!(goes_back < 8);
+    }
 }
 
 /// A segment of a hostile host, and the other end's doing after it.
@@ -268,12 +334,12 @@ proptest! {
     #[test]
     fn any_segments_are_survived(
         segments in proptest::collection::vec(arbitrary(), 1..40),
-        seed: u64,
+        numbers: [u32; 2],
         near_wrap: bool,
     ) {
-        let mut first = if near_wrap { 0u32.wrapping_sub(30_000) } else { seed as u32 };
+        let mut first = if near_wrap { 0u32.wrapping_sub(30_000) } else { numbers[0] };
         let mut now = START;
-        let mut connection = accept_from(first, 70_003, seed);
+        let mut connection = accept_from(first, 70_003, numbers[1]);
         let mut next = 0;
         connection.poll(now, &mut |packet: &[u8]| next = Segment::parse(packet).unwrap().end());
         first = first.wrapping_add(1);

@@ -64,8 +64,8 @@ pub(super) struct Pair {
     settings: Settings,
 }
 
-pub(super) fn settings(seed: u64) -> Settings {
-    Settings { mtu: 1500, receive_bytes: 20_000, send_bytes: 20_000, seed }
+pub(super) fn settings(first_sequence: u32) -> Settings {
+    Settings { mtu: 1500, receive_bytes: 20_000, send_bytes: 20_000, first_sequence }
 }
 
 pub(super) fn ends(is_v6: bool) -> [SocketAddr; 2] {
@@ -109,7 +109,8 @@ impl Pair {
             match &mut self.server {
                 Some(server) => server.handle_packet(self.now, &packet),
                 None => {
-                    let settings = Settings { seed: !self.settings.seed, ..self.settings };
+                    let settings =
+                        Settings { first_sequence: !self.settings.first_sequence, ..self.settings };
                     self.server = Connection::accept(self.now, &packet, settings);
                 }
             }
