@@ -2,7 +2,7 @@
 # Builds the program for a router's processor, and tests the tunnel on it.
 #
 #   scripts/router.sh build TARGET [FEATURES]   builds the program, without features if none are named
-#   scripts/router.sh test [--quick] TARGET...  tests wire, re, overhear, recovery and node under qemu-user
+#   scripts/router.sh test [--quick] TARGET...  tests wire, re, overhear, recovery, streams and node under qemu-user
 #   scripts/router.sh path TARGET               the program that `build` makes
 #   scripts/router.sh install TARGET PROGRAM DIR  builds a program of the registry, as others are compared
 #   scripts/router.sh why-not TARGET...         says why it cannot test a target here, and fails in that case
@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 targets=(aarch64 armv7 mipsel mips riscv64 x86-64)
-crates=(wire re overhear recovery node)
+crates=(wire re overhear recovery streams node)
 tools=${OVERHEARD_ROUTER_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/overheard/zig}
 export PATH="$tools/bin:$PATH" RUSTC_BOOTSTRAP=1 CARGO_INCREMENTAL=0
 built=${CARGO_TARGET_DIR:-target}/router
