@@ -44,14 +44,15 @@ emulator() {
     esac
 }
 
-# Zig links the start files of musl itself; for ARM, rustc would add its own beside them. For MIPS, a program that moves
-# would not have null in place of the weak symbols that musl lacks, and the standard library would call them.
-# With 32 bits, rustix takes the time from musl in the form of version 1.2, which Zig's is. The crate libc must do
-# so, too: otherwise clocks show anything.
+# Zig links the start files of musl itself. rustc would add its own, which are on this machine only if rustup installed the
+# target. For MIPS, a program that moves would not have null in place of the weak symbols that musl lacks, and the standard
+# library would call them. With 32 bits, rustix takes the time from musl in the form of version 1.2, which Zig's is. The
+# crate libc must do so, too: otherwise clocks show anything.
 flags() {
     case "$1" in
     armv7) echo "-C link-self-contained=no --cfg=libc_unstable_musl_v1_2" ;;
     mips | mipsel) echo "-C relocation-model=static --cfg=libc_unstable_musl_v1_2" ;;
+    *) echo "-C link-self-contained=no" ;;
     esac
 }
 
