@@ -33,6 +33,7 @@ fail() { printf 'setup: %s\n' "$1" >&2; exit 1; }
 
 essential=() optional=() # Debian packages that are missing
 router_tools=            # the folder for Zig and cargo-zigbuild, if they are missing
+zig=0.15.2               # 0.17 has an allocator of its own in place of musl's (docs/decisions/0028-routers.md)
 lacks() { ! command -v "$1" >/dev/null 2>&1; }
 links_c() { printf '#include <stdio.h>\nint main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
 
@@ -157,7 +158,7 @@ router_group() {
         lacks rustup && fail "the source of the standard library is missing: install rust-src beside your Rust."
         rustup component add rust-src
     fi
-    [ -x "$tools/bin/cargo-zigbuild" ] && [ -d "$(echo "$tools"/lib/python*/site-packages/ziglang)" ] && return
+    [ -x "$tools/bin/cargo-zigbuild" ] && [ "$("$tools/bin/python" -m ziglang version 2>/dev/null)" = "$zig" ] && return
     python3 -c 'import ensurepip' 2>/dev/null || essential+=(python3-venv)
     router_tools=$tools # once Python can make a virtual environment
 }
@@ -165,7 +166,7 @@ router_group() {
 install_router_tools() {
     [ -n "$router_tools" ] || return 0
     python3 -m venv "$router_tools" || fail "python3 cannot make a virtual environment in $router_tools"
-    "$router_tools/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1 cargo-zigbuild==0.24.1
+    "$router_tools/bin/pip" install --quiet --disable-pip-version-check "ziglang==$zig" cargo-zigbuild==0.24.1
 }
 
 docs_group() {
