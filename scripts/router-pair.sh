@@ -91,7 +91,8 @@ for _ in $(seq 50); do
 done
 [ -n "$connected" ] || failed "the nodes do not connect"
 
-# Kilobytes of a process in a field of smaps; of an emulated one, those of its own mappings, which lie below the emulator's.
+# Kilobytes of a process in a field of smaps. Of an emulated one, those of its own mappings count, which lie
+# below the emulator's.
 kilobytes() {
     awk '/^[0-9a-f]+-[0-9a-f]+ / { split($1, ends, "-"); own = length(ends[1]) < 12 || ends[1] < "100000000000" }
          $1 == field && (own || whole) { sum += $2 } END { print sum + 0 }' "field=$1:" "whole=$3" "/proc/$2/smaps"

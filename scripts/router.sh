@@ -2,7 +2,7 @@
 # Builds the program for a router's processor, and tests the tunnel on it.
 #
 #   scripts/router.sh build TARGET [FEATURES]   builds the program, without features if none are named
-#   scripts/router.sh test [--quick] TARGET...  tests wire, re, overhear, recovery, streams and node under qemu-user
+#   scripts/router.sh test [--quick] TARGET...  tests the tunnel's crates under qemu-user
 #   scripts/router.sh path TARGET               the program that `build` makes
 #   scripts/router.sh install TARGET PROGRAM DIR  builds a program of the registry, as others are compared
 #   scripts/router.sh why-not TARGET...         says why it cannot test a target here, and fails in that case
@@ -44,10 +44,10 @@ emulator() {
     esac
 }
 
-# Zig links the start files of musl itself. rustc would add its own, which are on this machine only if rustup installed the
-# target. For MIPS, a program that moves would not have null in place of the weak symbols that musl lacks, and the standard
-# library would call them. With 32 bits, rustix takes the time from musl in the form of version 1.2, which Zig's is. The
-# crate libc must do so, too: otherwise clocks show anything.
+# Zig links the start files of musl itself. rustc would add its own, which are on this machine only if rustup
+# installed the target. For MIPS, a program that moves would not have null in place of the weak symbols that
+# musl lacks, and the standard library would call them. With 32 bits, rustix takes the time from musl in the
+# form of version 1.2, which Zig's is. The crate libc must do so, too: otherwise clocks show anything.
 flags() {
     case "$1" in
     armv7) echo "-C link-self-contained=no --cfg=libc_unstable_musl_v1_2" ;;

@@ -33,7 +33,7 @@ fail() { printf 'setup: %s\n' "$1" >&2; exit 1; }
 
 essential=() optional=() # Debian packages that are missing
 router_tools=            # the folder for Zig and cargo-zigbuild, if they are missing
-zig=0.15.2               # 0.17 has an allocator of its own in place of musl's (docs/decisions/0028-routers.md)
+zig=0.15.2               # 0.17 has no allocator of musl's: docs/decisions/0028-routers.md
 lacks() { ! command -v "$1" >/dev/null 2>&1; }
 links_c() { printf '#include <stdio.h>\nint main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
 
