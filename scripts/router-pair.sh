@@ -91,13 +91,18 @@ for _ in $(seq 50); do
 done
 [ -n "$connected" ] || failed "the nodes do not connect"
 
-# Resident kilobytes of a process; of an emulated one, those of its own mappings, which lie below the emulator's.
-resident() {
+# Kilobytes of a process in a field of smaps. Of an emulated one, those of its own mappings count, which lie
+# below the emulator's.
+kilobytes() {
     awk '/^[0-9a-f]+-[0-9a-f]+ / { split($1, ends, "-"); own = length(ends[1]) < 12 || ends[1] < "100000000000" }
-         /^Rss:/ && (own || whole) { sum += $2 } END { print sum }' "whole=$2" "/proc/$1/smaps"
+         $1 == field && (own || whole) { sum += $2 } END { print sum + 0 }' "field=$1:" "whole=$3" "/proc/$2/smaps"
+}
+report() { # when, field
+    echo "resident, $1: $(kilobytes "$2" "${nodes[0]}" 1) kB on x86-64, $(kilobytes "$2" "${nodes[1]}" "$native") kB on $target"
 }
 report_resident() {
-    echo "resident, $1: $(resident "${nodes[0]}" 1) kB on x86-64, $(resident "${nodes[1]}" "$native") kB on $target"
+    report "$1" Rss
+    report "$1, without the program's file" Anonymous
 }
 
 sleep 3
@@ -129,5 +134,5 @@ done
 report_resident "after the copies"
 "${emulated[@]}" status --socket "$folder/right/node.sock" | head -n 5
 echo "refused by the emulator or the kernel on $target:"
-grep -hiE "unsupported|unknown|unimplemented|no TUN device with offloads|out of reach|may read|cannot|refuse" "$folder/right.log" |
+{ grep -hiE "unsupported|unknown|unimplemented|no TUN device with offloads|out of reach|may read|cannot|refuse" "$folder/right.log" || true; } |
     sed -E 's/^[^ ]+ +//; s/[0-9a-fx]{6,}/…/g' | sort | uniq -c | sort -rn | head -n 20

@@ -32,6 +32,8 @@ PATH="$PATH:/usr/sbin:/sbin"
 fail() { printf 'setup: %s\n' "$1" >&2; exit 1; }
 
 essential=() optional=() # Debian packages that are missing
+router_tools=            # the folder for Zig and cargo-zigbuild, if they are missing
+zig=0.15.2               # 0.17 has no allocator of musl's: docs/decisions/0028-routers.md
 lacks() { ! command -v "$1" >/dev/null 2>&1; }
 links_c() { printf '#include <stdio.h>\nint main(void) { return 0; }' | cc -x c - -o /dev/null 2>/dev/null; }
 
@@ -151,13 +153,20 @@ router_group() {
     local tools=${OVERHEARD_ROUTER_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/overheard/zig}
     lacks qemu-mips-static && optional+=(qemu-user-static)
     lacks xz && optional+=(xz-utils)
+    lacks python3 && essential+=(python3)
     if [ ! -d "$(rustc --print sysroot)/lib/rustlib/src/rust/library/std" ]; then
         lacks rustup && fail "the source of the standard library is missing: install rust-src beside your Rust."
         rustup component add rust-src
     fi
-    [ -x "$tools/bin/cargo-zigbuild" ] && return
-    python3 -m venv "$tools" 2>/dev/null || fail "python3 cannot make a virtual environment: install python3-venv, and repeat."
-    "$tools/bin/pip" install --quiet --disable-pip-version-check ziglang==0.17.1 cargo-zigbuild==0.24.1
+    [ -x "$tools/bin/cargo-zigbuild" ] && [ "$("$tools/bin/python" -m ziglang version 2>/dev/null)" = "$zig" ] && return
+    python3 -c 'import ensurepip' 2>/dev/null || essential+=(python3-venv)
+    router_tools=$tools # once Python can make a virtual environment
+}
+
+install_router_tools() {
+    [ -n "$router_tools" ] || return 0
+    python3 -m venv "$router_tools" || fail "python3 cannot make a virtual environment in $router_tools"
+    "$router_tools/bin/pip" install --quiet --disable-pip-version-check "ziglang==$zig" cargo-zigbuild==0.24.1
 }
 
 docs_group() {
@@ -206,6 +215,7 @@ done
 
 mapfile -t missing < <(printf "%s\n" "${essential[@]}" "${optional[@]}" | awk 'NF && !seen[$0]++') # two groups may name one package
 if [ ${#missing[@]} -eq 0 ]; then
+    install_router_tools
     echo "setup: nothing is missing (${groups[*]})"
     exit 0
 fi
@@ -213,6 +223,7 @@ fi
 # Without the means to install, only what building needs is a reason to stop.
 give_up() {
     [ ${#essential[@]} -eq 0 ] || fail "$1; install: ${missing[*]}"
+    install_router_tools
     echo "setup: $1; left out, so that what uses it will not run: ${missing[*]}"
     exit 0
 }
@@ -245,6 +256,7 @@ if ! { "${as_root[@]}" apt-get update -qq && "${as_root[@]}" "${install[@]}" "${
     give_up "apt-get failed"
 fi
 rm -f "$log"
+install_router_tools
 if ! lacks systemctl; then
     for package in "${missing[@]}"; do
         case "$package" in

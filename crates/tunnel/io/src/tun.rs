@@ -1,8 +1,10 @@
 //! The TUN device: IP packets from and to the kernel. With offloads, one system call carries many.
 
+mod byte_order;
+
 use crate::Error;
 use crate::netlink::Netlink;
-use crate::offload::{self, Coalescer, FRONT_BYTES, Front};
+use crate::offload::{self, Coalescer, FRONT_BYTES};
 use ipnet::IpNet;
 use rustix::io::Errno;
 use std::io;
@@ -21,6 +23,7 @@ pub struct Tun {
     device: Arc<SyncDevice>,
     name: String,
     index: u32,
+    /// Empty before the first packet is read: a thread that only writes has none.
     read: Vec<u8>,
     written: Coalescer,
 }
@@ -47,9 +50,8 @@ impl Tun {
             netlink.add_address(index, *address)?;
         }
         netlink.bring_up(index)?;
-        let read = vec![0; FRONT_BYTES + PACKET_BYTES];
         let written = Coalescer::new(device.udp_gso());
-        Ok(Tun { device: Arc::new(device), name: name.to_owned(), index, read, written })
+        Ok(Tun { device: Arc::new(device), name: name.to_owned(), index, read: Vec::new(), written })
     }
 
     /// The same device with its own buffers, for another thread. The device lives as long as one of them.
@@ -59,7 +61,7 @@ impl Tun {
             device: Arc::clone(&self.device),
             name: self.name.clone(),
             index: self.index,
-            read: vec![0; self.read.len()],
+            read: Vec::new(),
             written: Coalescer::new(self.device.udp_gso()),
         }
     }
@@ -84,6 +86,9 @@ impl Tun {
 
     /// Passes one system call's packets to `each`. Returns `false` if there are none now.
     pub fn read(&mut self, mut each: impl FnMut(&mut [u8])) -> Result<bool, Error> {
+        if self.read.is_empty() {
+            self.read = vec![0; FRONT_BYTES + PACKET_BYTES];
+        }
         let count = match self.device.recv(&mut self.read) {
             Ok(count) => count,
             Err(error) => match Errno::from_io_error(&error) {
@@ -95,7 +100,7 @@ impl Tun {
         let read = &mut self.read[..count];
         if !self.device.tcp_gso() {
             each(read);
-        } else if let Ok(front) = Front::decode(read)
+        } else if let Some(front) = offload::front_of(read)
             && let Err(why) = offload::split(&front, &mut read[FRONT_BYTES..], each)
         {
             tracing::debug!("{}: {why}: {front:?}", self.name);
@@ -144,7 +149,11 @@ fn open(name: &str) -> Result<SyncDevice, Error> {
         }
         builder.build_sync()
     };
-    let device = build(true).or_else(|why| {
+    let offloading = build(true).and_then(|device| {
+        byte_order::make_little_endian(&device)?;
+        Ok(device)
+    });
+    let device = offloading.or_else(|why| {
         tracing::debug!("no TUN device with offloads: {why}");
         build(false)
     });

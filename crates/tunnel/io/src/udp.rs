@@ -46,6 +46,7 @@ pub struct Udp {
     /// The kernel or the device has refused a row of datagrams.
     refuses_rows: Arc<AtomicBool>,
     local: SocketAddr,
+    /// Empty before the first receipt: a thread that only sends has none.
     buffer: Vec<u8>,
 }
 
@@ -82,7 +83,7 @@ impl Udp {
         };
         let (state, local) = set_up(&socket).map_err(|source| Error::Socket { address, source })?;
         let (socket, state, refuses_rows) = (socket.into(), state.into(), Arc::default());
-        Ok(Udp { socket, state, refuses_rows, local, buffer: vec![0; BATCH * ROW_BYTES] })
+        Ok(Udp { socket, state, refuses_rows, local, buffer: Vec::new() })
     }
 
     /// The same socket with its own buffer, for another thread.
@@ -93,7 +94,7 @@ impl Udp {
             state: Arc::clone(&self.state),
             refuses_rows: Arc::clone(&self.refuses_rows),
             local: self.local,
-            buffer: vec![0; self.buffer.len()],
+            buffer: Vec::new(),
         }
     }
 
@@ -114,6 +115,9 @@ impl Udp {
 
     /// Passes received datagrams to `each`, at most one system call's. Returns `false` if there was none.
     pub fn receive(&mut self, mut each: impl FnMut(Received<'_>)) -> io::Result<bool> {
+        if self.buffer.is_empty() {
+            self.buffer = vec![0; BATCH * ROW_BYTES];
+        }
         let mut meta = [RecvMeta::default(); BATCH];
         let mut rows = self.buffer.chunks_exact_mut(ROW_BYTES);
         let mut slices: [IoSliceMut<'_>; BATCH] =
