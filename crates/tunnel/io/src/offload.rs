@@ -16,28 +16,6 @@ pub use tun_rs::VIRTIO_NET_HDR_LEN as FRONT_BYTES;
 /// The header before each packet.
 pub use tun_rs::VirtioNetHdr as Front;
 
-/// The header at the start of what a device delivered. Its fields are little-endian there.
-#[must_use]
-pub fn front_of(read: &[u8]) -> Option<Front> {
-    Front::decode(read).ok().map(reordered)
-}
-
-/// Writes a header for a device.
-fn write_front(front: Front, to: &mut [u8]) {
-    reordered(front).encode(to).expect("the front has its bytes");
-}
-
-/// From the processor's byte order to the device's, and back.
-fn reordered(front: Front) -> Front {
-    Front {
-        hdr_len: front.hdr_len.to_le(),
-        gso_size: front.gso_size.to_le(),
-        csum_start: front.csum_start.to_le(),
-        csum_offset: front.csum_offset.to_le(),
-        ..front
-    }
-}
-
 /// The header's flag of an incomplete checksum.
 const NEEDS_CHECKSUM: u8 = 1;
 /// Types of super-segments: none, TCP over either family, UDP over both; and the flag of CWR in the first

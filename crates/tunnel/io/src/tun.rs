@@ -1,10 +1,8 @@
 //! The TUN device: IP packets from and to the kernel. With offloads, one system call carries many.
 
-mod byte_order;
-
 use crate::Error;
 use crate::netlink::Netlink;
-use crate::offload::{self, Coalescer, FRONT_BYTES};
+use crate::offload::{self, Coalescer, FRONT_BYTES, Front};
 use ipnet::IpNet;
 use rustix::io::Errno;
 use std::io;
@@ -100,7 +98,7 @@ impl Tun {
         let read = &mut self.read[..count];
         if !self.device.tcp_gso() {
             each(read);
-        } else if let Some(front) = offload::front_of(read)
+        } else if let Ok(front) = Front::decode(read)
             && let Err(why) = offload::split(&front, &mut read[FRONT_BYTES..], each)
         {
             tracing::debug!("{}: {why}: {front:?}", self.name);
@@ -149,11 +147,7 @@ fn open(name: &str) -> Result<SyncDevice, Error> {
         }
         builder.build_sync()
     };
-    let offloading = build(true).and_then(|device| {
-        byte_order::make_little_endian(&device)?;
-        Ok(device)
-    });
-    let device = offloading.or_else(|why| {
+    let device = build(true).or_else(|why| {
         tracing::debug!("no TUN device with offloads: {why}");
         build(false)
     });
