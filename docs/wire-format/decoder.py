@@ -76,6 +76,8 @@ FORMATS: dict[str, Format] = {
     "stream end": Format(streams.read_stream_offset, streams.write_stream_offset),
     "stream credit": Format(streams.read_stream_offset, streams.write_stream_offset),
     "stream abort": Format(streams.read_stream_abort, streams.write_stream_abort),
+    "stream stored": Format(streams.read_stream_stored, streams.write_stream_stored),
+    "record": Format(streams.read_record, streams.write_record),
     "notice": Format(frames.read_notice, frames.write_notice),
     "heard": Format(frames.read_heard, frames.write_heard),
     "heard of other": Format(frames.read_heard_of_other, frames.write_heard_of_other),

@@ -1,4 +1,4 @@
-"""Frames of streams: bytes of TCP connections that end on both sides of the hop."""
+"""Frames of streams: bytes of TCP connections that end on both sides of the hop, and records of these."""
 from __future__ import annotations
 
 import ipaddress
@@ -67,3 +67,45 @@ def read_stream_abort(data: bytes, _: Value) -> Value:
 
 def write_stream_abort(value: Value) -> bytes:
     return write_name(value) + bytes([value["cause"]])
+
+
+def read_stream_stored(data: bytes, _: Value) -> Value:
+    reader = Reader(data)
+    return whole(reader, {"first": reader.number(32), "count": reader.varint()})
+
+
+def write_stream_stored(value: Value) -> bytes:
+    return number(value["first"], 32) + varint(value["count"])
+
+
+STORED, REGIONS, COMPRESSED = 1, 2, 4
+MOST_REST_BYTES = 16_388
+
+
+def read_record(data: bytes, _: Value) -> Value:
+    reader = Reader(data)
+    parts, rest = reader.number(8), reader.number(16)
+    require(parts < 8, "the parts are known")
+    require(rest <= MOST_REST_BYTES and rest == len(data) - 3, "the record ends here")
+    value = {"stored": bool(parts & STORED), "compressed": bool(parts & COMPRESSED), "number": 0, "regions": None}
+    if parts & (STORED | REGIONS):
+        value["number"] = reader.number(32)
+    if parts & REGIONS:
+        mac = reader.take(8)
+        before = reader.left()
+        for _ in range(4 * reader.varint()):
+            reader.varint()
+        regions = data[len(data) - before : len(data) - reader.left()]
+        value["regions"] = {"mac": mac.hex(), "regions": regions.hex()}
+    value["literals"] = reader.rest().hex()
+    return value
+
+
+def write_record(value: Value) -> bytes:
+    regions = value["regions"]
+    parts = STORED * value["stored"] | REGIONS * (regions is not None) | COMPRESSED * value["compressed"]
+    rest = number(value["number"], 32) if parts & (STORED | REGIONS) else b""
+    if regions:
+        rest += bytes.fromhex(regions["mac"] + regions["regions"])
+    rest += bytes.fromhex(value["literals"])
+    return bytes([parts]) + number(len(rest), 16) + rest

@@ -96,7 +96,8 @@ pub const COMBINES: u32 = 4096;
 pub const COMPUTES_AES: u32 = 8192;
 /// Restores lost units from [repairs](crate::repair).
 pub const RESTORES: u32 = 16384;
-/// Takes [streams](crate::stream) of [records](crate::record). 32768 told of streams without these, in drafts.
+/// Takes [streams](crate::stream) of [records](crate::record). 32768 told of streams without these, in
+/// drafts.
 pub const STREAMS: u32 = 65536;
 
 impl Hello {

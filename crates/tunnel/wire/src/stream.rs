@@ -1,7 +1,7 @@
 //! Streams: bytes of TCP connections that end on both sides of the hop.
 //!
-//! Each body but the last begins with the stream's *name*, a varint: twice its number, and 1 more if the sender of the
-//! frame opened it.
+//! Each body but the last begins with the stream's *name*, a varint: twice its number, and 1 more if the
+//! sender of the frame opened it.
 //!
 //! ```text
 //! open     name | addresses: 4 or 6 (8) | source, port (16) | destination, port (16)

@@ -431,5 +431,5 @@ fn the_demo_fetches_every_byte_over_its_link() {
     assert!(shown.status.success(), "{said}\n{}", String::from_utf8_lossy(&shown.stderr));
     let checksums = said.lines().find(|line| line.starts_with("checksums")).expect("a table is shown");
     assert_eq!(checksums.matches("equal").count(), 4, "{said}");
-    assert!(said.lines().any(|line| line.ends_with("Overheard  preset satellite")), "{said}");
+    assert!(said.lines().any(|line| line.ends_with("OVERHEARD  PRESET SATELLITE")), "{said}");
 }

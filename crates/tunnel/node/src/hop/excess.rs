@@ -1,8 +1,8 @@
 //! Losses that come of the rate: those of a policer, of CoDel, or of a queue of few packets.
 //!
-//! No round trip tells of them. Now and then the rate is halved for a while. What leaves then is lost by the air
-//! alone, and other datagrams are lost more often where the rate is too much. The difference counts from some
-//! standard deviations on.
+//! No round trip tells of them. Now and then the rate is halved for a while. What leaves then is lost by the
+//! air alone, and other datagrams are lost more often where the rate is too much. The difference counts from
+//! some standard deviations on.
 
 /// Datagrams are compared from so many on, of each kind ...
 pub const LEAST: u32 = 64;

@@ -2,8 +2,8 @@
 //!
 //! The rate is the most that arrived lately, and what is under way is bounded by rate and round trip, as in
 //! BBR (N. Cardwell et al., ACM Queue 14(5), 2016). It sends more than arrives by the share that the air
-//! loses, so that a lossy path is filled as well. Losses of full queues, and those that the rate [makes](super::excess), lower a
-//! [ceiling](super::ceiling). While there is one, it alone probes for more.
+//! loses, so that a lossy path is filled as well. Losses of full queues, and those that the rate
+//! [makes](super::excess), lower a [ceiling](super::ceiling). While there is one, it alone probes for more.
 
 use super::ceiling::Ceiling;
 use super::excess::{self, Excess, Left};
@@ -54,8 +54,8 @@ const LOSS_TO_TRY: f64 = 0.002;
 const TRIAL_PAUSE: Duration = Duration::from_secs(2);
 const TRIAL_ROUNDS: u32 = 32;
 const PACKET_BYTES: f64 = 1400.0;
-/// Where the air loses packets, nobody's window fills a queue for long. A queue is ours then, and a short one is,
-/// too. Less leaves by this share of it by the round trip, up to a bound.
+/// Where the air loses packets, nobody's window fills a queue for long. A queue is ours then, and a short one
+/// is, too. Less leaves by this share of it by the round trip, up to a bound.
 const DEEP_QUEUE: Duration = Duration::from_millis(30);
 const EASE: f64 = 0.5;
 const MOST_EASE: f64 = 0.25;

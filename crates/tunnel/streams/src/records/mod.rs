@@ -1,9 +1,9 @@
 //! Records: repetition is removed from the bytes of streams, and put back.
 //!
-//! A stream's bytes are cut into [records](wire::record) as they leave. A record is reduced as the segment that
-//! would carry its bytes: to the byte where its own flow had them before, in whole pieces where others had.
-//! The far end reads the records of a stream in order, as soon as they are there, whether its host takes the
-//! bytes or not.
+//! A stream's bytes are cut into [records](wire::record) as they leave. A record is reduced as the segment
+//! that would carry its bytes: to the byte where its own flow had them before, in whole pieces where others
+//! had. The far end reads the records of a stream in order, as soon as they are there, whether its host takes
+//! the bytes or not.
 //!
 //! *Never a stall.* A record refers only to records that the far end [said it stores](wire::stream::Stored).
 //! Both ends drop the lowest numbers first (see [`re::store`]). While records that refer to others are

@@ -47,8 +47,8 @@ impl RecordWriter {
         }
     }
 
-    /// Appends the record of the first `count` bytes of `plain`, which are taken. `offset` is theirs among the
-    /// bytes of the host. The number for [`RecordWriter::end_unread`], if the record refers to others.
+    /// Appends the record of the first `count` bytes of `plain`, which are taken. `offset` is theirs among
+    /// the bytes of the host. The number for [`RecordWriter::end_unread`], if the record refers to others.
     pub fn write(
         &mut self,
         flow: &Flow,
