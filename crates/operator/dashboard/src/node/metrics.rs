@@ -321,7 +321,8 @@ mod tests {
         });
         roof.counters.streams = node::StreamCounters {
             opened: 5,
-            sent_bytes: 700,
+            taken_bytes: 700,
+            sent_bytes: 600,
             resent_bytes: 70,
             received_bytes: 9,
             ..Default::default()
