@@ -260,20 +260,19 @@ fn cells(page: &str) -> Vec<(Vec<String>, String, String)> {
 fn recorded_values_stand_in_columns_of_their_own_in_the_page() {
     let page = fs::read_to_string(workspace().join("docs/results/links.md")).unwrap();
     let mut count = 0;
-    for (line, head, cell) in cells(&page) {
-        assert!(!line[0].contains(MARK), "a line of ours is a recorded one: {line:?}");
-        if !head.ends_with(MARK) || cell.is_empty() {
-            continue;
+    for block in page.split("<!-- rows: BEGIN figure links virtual ").skip(1) {
+        let (figure, block) = block.split_once(" -->").unwrap();
+        for (line, head, cell) in cells(block) {
+            assert!(!line[0].contains(MARK), "a line of ours is a recorded one: {line:?}");
+            if !head.ends_with(MARK) || cell.is_empty() {
+                continue;
+            }
+            let panel = line[0].rsplit_once(" (").unwrap().0;
+            let value = file_value(figure, panel, &head, line[1].parse().unwrap()).unwrap();
+            let told: f64 = cell.parse().unwrap();
+            assert!((told - value).abs() <= 0.005 * value, "{figure}, {head}: {value}: {line:?}");
+            count += 1;
         }
-        let panel = line[0].rsplit_once(" (").unwrap().0;
-        let figure = match panel {
-            panel if panel.starts_with("late") => "voice",
-            panel if panel.contains("connection") || panel.contains("at once") => "requests",
-            _ => "downloads",
-        };
-        let value = file_value(figure, panel, &head, line[1].parse().unwrap());
-        assert_eq!(cell.parse().ok(), value, "{head}: {line:?}");
-        count += 1;
     }
     assert!(count > 0, "the page has no recorded value");
 }
