@@ -33,7 +33,7 @@ pub struct Args {
     /// Fetch each file once, as content that the tunnel never carried
     #[arg(long)]
     once: bool,
-    /// Run Overheard once more with both nodes' [link] kind: satellite, lte, mesh or wifi
+    /// Run Overheard once more with both nodes' `[link] kind`: satellite, lte, mesh or wifi
     #[arg(long, value_name = "KIND")]
     preset: Option<Kind>,
     /// The seed of the losses on the air
