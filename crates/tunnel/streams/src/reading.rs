@@ -19,6 +19,11 @@ impl Streams {
         self.reader = RecordReader::new(reduction);
     }
 
+    /// Sets whether bytes wait for the processor and not for the link: repetition is then searched rarely.
+    pub fn set_processor_short(&mut self, is_short: bool) {
+        self.writer.set_processor_short(is_short);
+    }
+
     /// A record has so many bytes of a host at most: it is read as a whole.
     pub fn set_record_bytes(&mut self, bytes: usize) {
         self.record_bytes = bytes.clamp(LEAST_RECORD_BYTES, MOST_PLAIN_BYTES);

@@ -101,6 +101,16 @@ impl RecordWriter {
         is_reduced.then(|| self.unread.begin())
     }
 
+    /// Sets whether bytes wait for the processor and not for the link.
+    pub fn set_processor_short(&mut self, is_short: bool) {
+        if let Some(encoder) = &mut self.encoder {
+            encoder.set_processor_short(is_short);
+        }
+        if let Some(compressor) = &mut self.compressor {
+            compressor.set_processor_short(is_short);
+        }
+    }
+
     /// The far end read a record that refers to others, or never will.
     pub fn end_unread(&mut self, number: u64) {
         self.unread.end(number);

@@ -99,7 +99,7 @@ impl Peer {
         if let Some(repair) = self.pack_repair(now, out) {
             return Some(repair);
         }
-        if let Some(streams) = self.pack_streams(now, out) {
+        if let Some(streams) = self.pack_streams(now, ctx.processor_is_short, out) {
             return Some(streams);
         }
         self.queue.drop_old(now);

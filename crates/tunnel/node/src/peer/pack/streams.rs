@@ -12,7 +12,12 @@ const OUTER_BYTES: usize = 8 + 40 + 14;
 
 impl Peer {
     /// A datagram with parts of streams, if some are to leave. Packets leave in turn with them.
-    pub(super) fn pack_streams(&mut self, now: Duration, out: &mut Vec<u8>) -> Option<Packed> {
+    pub(super) fn pack_streams(
+        &mut self,
+        now: Duration,
+        processor_is_short: bool,
+        out: &mut Vec<u8>,
+    ) -> Option<Packed> {
         let told = self.told_rate();
         let limit = self.path.limit() - TAG_BYTES;
         let it = self.streams.as_mut()?;
@@ -36,6 +41,7 @@ impl Peer {
         let sequence = link.begin_datagram(now, None, false);
         frame::emit_sequence(sequence, out);
         it.set_record_bytes(told);
+        it.streams.set_processor_short(processor_is_short);
         it.streams.write(sequence, with_data, limit, out);
         let is_due = link.receipt_at().is_some_and(|at| at <= now);
         let is_last = !it.streams.has_to_send();
