@@ -151,22 +151,17 @@ impl Outgoing {
         count
     }
 
-    /// Takes out the number of a record that refers to others and that the receiver has.
+    /// Takes out the number of a record that refers to others and that the receiver has, or never will.
     pub fn take_read(&mut self) -> Option<u64> {
         let &(_, number) = self.referring.front().filter(|(end, _)| *end <= self.first)?;
         self.referring.pop_front();
         Some(number)
     }
 
-    /// No byte, and the numbers that are still to be taken out.
-    #[must_use]
-    pub fn given_up(&mut self) -> Self {
-        Outgoing { referring: std::mem::take(&mut self.referring), ..Outgoing::default() }
-    }
-
-    /// Takes out the numbers of all records that refer to others.
-    pub fn take_referring(&mut self) -> impl Iterator<Item = u64> {
-        std::mem::take(&mut self.referring).into_iter().map(|(_, number)| number)
+    /// Drops all bytes. Nobody will read the records that refer to others: their numbers are to be taken out.
+    pub fn give_up(&mut self) {
+        let referring = self.referring.drain(..).map(|(_, number)| (0, number)).collect();
+        *self = Outgoing { referring, ..Outgoing::default() };
     }
 
     /// Every byte before this offset left at least once.

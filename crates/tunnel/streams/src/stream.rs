@@ -159,9 +159,6 @@ impl Stream {
 
     /// Tells the writer which records that refer to others were read, or never will be.
     pub fn end_unread(&mut self, writer: &mut RecordWriter) {
-        if matches!(self.phase, Phase::Over) {
-            self.outgoing.take_referring().for_each(|number| writer.end_unread(number));
-        }
         while let Some(number) = self.outgoing.take_read() {
             writer.end_unread(number);
         }
@@ -238,7 +235,8 @@ impl Stream {
         self.phase = Phase::Over;
         self.connection = None;
         self.answered_by = None;
-        (self.outgoing, self.incoming) = (self.outgoing.given_up(), Incoming::default());
+        self.outgoing.give_up();
+        self.incoming = Incoming::default();
         self.wants = Wants { abort: cause, ..Wants::default() };
         self.forgotten_at = cause.is_none().then_some(now + LINGER);
     }

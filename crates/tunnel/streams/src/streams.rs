@@ -17,7 +17,7 @@ use wire::inner::{Flow, Inner, TCP};
 use wire::record::MOST_PLAIN_BYTES;
 use wire::stream::{Abort, Cause, Credit, Data, End, MOST_NUMBER, Name, Open, Stored, widen_offset};
 
-/// The most.
+/// The most room that a stream has at its receiver.
 const MOST_WINDOW: u64 = 16 << 20;
 /// A stream takes this share of the room that others leave. Of n busy streams each then has a part in n + 1.
 const SHARE: u64 = 2;

@@ -51,7 +51,7 @@ pub struct Record<'a> {
     pub is_stored: bool,
     /// The literals are compressed.
     pub is_compressed: bool,
-    /// Low bits of its number; 0 without a number.
+    /// Low bits of its number, if it is stored or has regions; else 0 where it was read.
     pub number: u32,
     /// The MAC of its bytes and its regions, if it has regions.
     pub regions: Option<([u8; PACKET_MAC_BYTES], &'a [u8])>,

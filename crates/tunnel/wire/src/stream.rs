@@ -125,7 +125,7 @@ pub enum Cause {
     Full = 3,
     /// The addresses are not allowed.
     Forbidden = 4,
-    /// A record could not be restored: both ends begin with empty stores.
+    /// A record could not be restored: its sender refers to no earlier one any more.
     Unrestored = 5,
 }
 

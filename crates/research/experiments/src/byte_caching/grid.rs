@@ -32,7 +32,9 @@ pub fn seeds(plan: &Plan, cell: &Cell) -> u32 {
     match file {
         File::One if proven && !compared => plan.seeds(50, 1, 2),
         File::One => plan.seeds(8, 1, 2),
-        _ => plan.seeds(5, 1, 1),
+        File::Two | File::Ebook | File::Random | File::Long | File::HalfRepeating | File::Documents => {
+            plan.seeds(5, 1, 1)
+        }
     }
 }
 

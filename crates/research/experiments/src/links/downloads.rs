@@ -167,20 +167,13 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         let by_bare = Estimate::paired_median(&times);
         rows.push(row(BBR_BY_BARE, Way::DEFAULT_BBR.to_string(), "ratio", by_bare, times.len()));
         if is_run {
-            rows.extend(recorded_rows(place));
+            let recorded = [(SECONDS, "s"), (BYTES, "ratio")];
+            rows.extend(
+                recorded.iter().flat_map(|(what, unit)| recorded::rows(FIGURE.id, what, unit, place)),
+            );
         }
     }
     Ok(rows)
-}
-
-/// What others were measured to need there.
-fn recorded_rows(place: Place) -> Vec<Row> {
-    let of = [(SECONDS, "s"), (BYTES, "ratio")];
-    let rows = of.into_iter().flat_map(|(what, unit)| {
-        recorded::values(FIGURE.id, what, place.round_trip_milliseconds, place.loss_percent)
-            .map(move |value| value.row(FIGURE.id, &place.panel(what), place.loss_percent, unit))
-    });
-    rows.collect()
 }
 
 #[cfg(test)]

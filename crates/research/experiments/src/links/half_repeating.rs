@@ -59,16 +59,18 @@ fn scenario(setting: &Setting<'_>, place: Place, form: Form) -> Scenario {
     for content in &mut scenario.contents {
         content.length_bytes = None;
     }
-    let first: Vec<_> = scenario.exchanges.drain(..).collect();
-    for exchange in first {
-        let again = Exchange {
-            answer_bytes: HALF_REPEATING_BYTES,
-            content: content.name.clone(),
-            start_seconds: START_SECONDS + FIRST_SECONDS,
-            ..exchange.clone()
-        };
-        scenario.exchanges = vec![again, Exchange { answer_bytes: HALF_REPEATING_BYTES / 2, ..exchange }];
-    }
+    // the one that is timed stands first
+    let timed = scenario.exchanges.iter().map(|first| Exchange {
+        answer_bytes: HALF_REPEATING_BYTES,
+        content: content.name.clone(),
+        start_seconds: START_SECONDS + FIRST_SECONDS,
+        ..first.clone()
+    });
+    let first = scenario
+        .exchanges
+        .iter()
+        .map(|first| Exchange { answer_bytes: HALF_REPEATING_BYTES / 2, ..first.clone() });
+    scenario.exchanges = timed.chain(first).collect();
     scenario.contents.push(content);
     scenario.bound_seconds += FIRST_SECONDS;
     form.configure(&mut scenario);
@@ -100,9 +102,7 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             }
         }
         if ran {
-            let (round_trip, loss) = (place.round_trip_milliseconds, place.loss_percent);
-            let recorded = recorded::values(FIGURE.id, SECONDS, round_trip, loss);
-            rows.extend(recorded.map(|value| value.row(FIGURE.id, &place.panel(SECONDS), loss, "s")));
+            rows.extend(recorded::rows(FIGURE.id, SECONDS, "s", place));
         }
     }
     Ok(rows)

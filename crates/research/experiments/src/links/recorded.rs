@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::place::Place;
 use crate::row::{Driver, Row};
 
 /// What the names of others' series end with.
@@ -94,6 +95,14 @@ pub fn values(
         Some(Recorded { program, values, value: *line.get(index + 1)? })
     };
     PEERS.program.iter().filter_map(of_program)
+}
+
+/// The rows of all programs for a series of a figure at a place.
+pub(super) fn rows(figure: &str, series: &str, unit: &str, place: Place) -> Vec<Row> {
+    let panel = place.panel(series);
+    values(figure, series, place.round_trip_milliseconds, place.loss_percent)
+        .map(|value| value.row(figure, &panel, place.loss_percent, unit))
+        .collect()
 }
 
 /// The value of one program.

@@ -124,18 +124,10 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         rows.push(row.goal(kind.goal(place, form)).note(&note));
         if !outcomes.is_empty() && !run.contains(&(kind.name, place)) {
             run.push((kind.name, place));
-            rows.extend(recorded_rows(kind, place));
+            rows.extend(recorded::rows(FIGURE.id, &kind.panel(), "s", place));
         }
     }
     Ok(rows)
-}
-
-/// The recorded values of others there.
-fn recorded_rows(kind: &Kind, place: Place) -> Vec<Row> {
-    let panel = kind.panel();
-    recorded::values(FIGURE.id, &panel, place.round_trip_milliseconds, place.loss_percent)
-        .map(|value| value.row(FIGURE.id, &place.panel(&panel), place.loss_percent, "s"))
-        .collect()
 }
 
 #[cfg(test)]

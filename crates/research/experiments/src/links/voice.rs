@@ -239,16 +239,10 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
         if let Losses::At(place) = losses
             && is_run
         {
-            rows.extend(LATE.into_iter().flat_map(|(what, _)| recorded_rows(place, what)));
+            rows.extend(LATE.into_iter().flat_map(|(what, _)| recorded::rows(FIGURE.id, what, "%", place)));
         }
     }
     Ok(rows)
-}
-
-/// What others were measured to lose there.
-fn recorded_rows(place: Place, what: &'static str) -> impl Iterator<Item = Row> {
-    let values = recorded::values(FIGURE.id, what, place.round_trip_milliseconds, place.loss_percent);
-    values.map(move |value| value.row(FIGURE.id, &place.panel(what), place.loss_percent, "%"))
 }
 
 #[cfg(test)]

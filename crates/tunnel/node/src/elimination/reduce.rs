@@ -319,10 +319,9 @@ impl Restore {
     /// compact form and in `form`.
     #[must_use]
     pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
-        let sane = Parameters::WINDOW_BYTES.contains(&window_bytes)
-            && sample_bits <= Parameters::MAX_SAMPLE_BITS
-            && Parameters::STORE_BYTES.contains(&store_bytes);
-        let decoder = sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
+        let announced = Parameters { window_bytes, sample_bits, store_bytes, ..Parameters::default() };
+        let is_sane = announced.validate().is_ok();
+        let decoder = is_sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
         Restore { decoder, decompress: Decompress::new(), generation: 0, form, is_injected: false }
     }
 

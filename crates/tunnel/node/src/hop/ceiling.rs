@@ -9,7 +9,8 @@ const DECREASE: f64 = 0.7;
 const GROWTH: f64 = 0.4;
 /// Growth in packets in a round trip, where that is more: as other senders have it.
 const INCREASE: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
-const PACKET_BYTES: f64 = 1400.0;
+/// Bytes of a full packet, about.
+pub const PACKET_BYTES: f64 = 1400.0;
 
 /// The bound after a full queue.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@
 //! loses, so that a lossy path is filled as well. Losses of full queues, and those that the rate
 //! [makes](super::excess), lower a [ceiling](super::ceiling). While there is one, it alone probes for more.
 
-use super::ceiling::Ceiling;
+use super::ceiling::{Ceiling, PACKET_BYTES};
 use super::excess::{self, Excess, Left};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -29,13 +29,13 @@ const FLIGHT_GAIN: f64 = 2.0;
 /// The rate is the most in so many round trips.
 const RATE_ROUNDS: u64 = 10;
 /// Bytes that leave in the first round trip.
-const FIRST_FLIGHT: f64 = 32.0 * 1400.0;
+const FIRST_FLIGHT: f64 = 32.0 * PACKET_BYTES;
 /// ... within this share of it. So its receipts come in time for a full second one.
 const FIRST_SHARE: u32 = 4;
 /// The rate is known for so long after the last datagram.
 const REMEMBERED: Duration = Duration::from_secs(60);
 /// Bytes that may always be under way.
-const LEAST_FLIGHT: f64 = 4.0 * 1400.0;
+const LEAST_FLIGHT: f64 = 4.0 * PACKET_BYTES;
 /// The longest round trip of a usual path.
 const LONGEST: Duration = Duration::from_secs(1);
 /// A round trip, while none is known.
@@ -43,7 +43,7 @@ const UNKNOWN: Duration = Duration::from_millis(100);
 /// Receipts tell of what came so much later at most.
 const RECEIPTS: Duration = Duration::from_millis(30);
 /// So many bytes leave at once after a pause (RFC 6928).
-const AT_ONCE: f64 = 10.0 * 1400.0;
+const AT_ONCE: f64 = 10.0 * PACKET_BYTES;
 /// ... and what is due within this time: the clock of drivers is coarse.
 const BURST: Duration = Duration::from_millis(2);
 /// More of the air's loss is not made up for.
@@ -53,7 +53,6 @@ const TRIAL_GAIN: f64 = 0.5;
 const LOSS_TO_TRY: f64 = 0.002;
 const TRIAL_PAUSE: Duration = Duration::from_secs(2);
 const TRIAL_ROUNDS: u32 = 32;
-const PACKET_BYTES: f64 = 1400.0;
 /// Where the air loses packets, nobody's window fills a queue for long. A queue is ours then, and a short one
 /// is, too. Less leaves by this share of it by the round trip, up to a bound.
 const DEEP_QUEUE: Duration = Duration::from_millis(30);
@@ -444,11 +443,11 @@ impl Model {
                 }
             }
             Phase::Steady { gain, since } => {
-                let next = (gain + 1) % GAINS.len();
-                let pause = TRIAL_PAUSE.max(TRIAL_ROUNDS * self.round_trip);
                 if now < since + self.round_trip {
                     return;
                 }
+                let next = (gain + 1) % GAINS.len();
+                let pause = TRIAL_PAUSE.max(TRIAL_ROUNDS * self.round_trip);
                 self.phase = if next == 0 && self.loss > LOSS_TO_TRY && now >= self.tried_at + pause {
                     self.tried_at = now;
                     Phase::Trial { since: now }

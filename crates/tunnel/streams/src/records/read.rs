@@ -45,15 +45,14 @@ impl RecordReader {
     /// Nothing is stored yet.
     #[must_use]
     pub fn new(reduction: &Reduction) -> Self {
-        let Reduction { parameters, peer_window_bytes, peer_sample_bits, key, .. } = reduction;
-        let is_sane = Parameters::WINDOW_BYTES.contains(peer_window_bytes)
-            && *peer_sample_bits <= Parameters::MAX_SAMPLE_BITS
-            && Parameters::STORE_BYTES.contains(&parameters.store_bytes);
+        let Reduction { parameters, peer_window_bytes, peer_sample_bits, key, .. } = *reduction;
+        let (window_bytes, sample_bits) = (peer_window_bytes, peer_sample_bits);
+        let is_sane = Parameters { window_bytes, sample_bits, ..parameters }.validate().is_ok();
         let store_bytes = with_margin(parameters.store_bytes);
         RecordReader {
-            decoder: is_sane.then(|| Decoder::new(*peer_window_bytes, *peer_sample_bits, store_bytes)),
+            decoder: is_sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes)),
             expander: Expander::new(),
-            mac: PacketMac::new(key),
+            mac: PacketMac::new(&key),
             newest: 0,
             stored: Ranges::default(),
             packet: Vec::new(),

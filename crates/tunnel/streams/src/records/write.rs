@@ -67,27 +67,24 @@ impl RecordWriter {
         plain.drain(..count);
 
         self.shim.clear();
-        let mut is_stored = false;
-        let mut is_reduced = false;
+        let (mut is_stored, mut encoded) = (false, Encoded::Plain);
         if let Some(encoder) = self.encoder.as_mut().filter(|_| count >= LEAST_STORED_BYTES) {
             let cost = cost(self.packet.len());
             is_stored = self.unread.admits(cost, self.margin);
-            let encoded = if is_stored {
+            encoded = if is_stored {
                 self.unread.enter(cost);
                 encoder.encode(self.next, &self.packet, &inner, &mut self.shim)
             } else {
                 encoder.encode_only(self.next, &self.packet, &inner, &mut self.shim)
             };
-            is_reduced = encoded != Encoded::Plain;
         }
-        let mut literals = &self.packet[front_bytes..];
-        let mut regions = None;
-        if is_reduced {
-            let mut rest = &self.shim[..];
-            if let Ok(found) = Compact::take_regions(&mut rest) {
-                regions = Some((self.mac.of(self.next, &self.packet), found));
-                literals = &rest[front_bytes..];
-            }
+        let (mut literals, mut regions) = (&self.packet[front_bytes..], None);
+        let mut rest = &self.shim[..];
+        if encoded != Encoded::Plain
+            && let Ok(found) = Compact::take_regions(&mut rest)
+        {
+            regions = Some((self.mac.of(self.next, &self.packet), found));
+            literals = &rest[front_bytes..];
         }
         self.compressed.clear();
         let compressor = self.compressor.as_mut();
@@ -95,10 +92,9 @@ impl RecordWriter {
         if is_compressed {
             literals = &self.compressed;
         }
-        let number = if is_stored || is_reduced { self.next as u32 } else { 0 };
-        Record { is_stored, is_compressed, number, regions, literals }.emit(out);
+        Record { is_stored, is_compressed, number: self.next as u32, regions, literals }.emit(out);
         self.next += u64::from(is_stored);
-        is_reduced.then(|| self.unread.begin())
+        regions.map(|_| self.unread.begin())
     }
 
     /// Sets whether bytes wait for the processor and not for the link.

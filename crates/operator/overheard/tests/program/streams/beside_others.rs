@@ -1,9 +1,8 @@
 //! Other mechanisms for TCP beside streams: none works on the bytes of a stream.
 
-use super::{Pair, SERVER_IPV4, content};
+use super::{Pair, SERVER_IPV4, content, return_bytes};
 use crate::boost::loads;
 use crate::support::namespaces::possible;
-use std::io::{Read, Write};
 
 /// Returns bytes through a gateway with Snoop and a station with boost. The flows that Snoop knows then, and
 /// those that boost knows, as long as the connection is open.
@@ -19,17 +18,7 @@ fn flows_beside(streams: bool, boosts: bool) -> [u64; 2] {
     });
     let content = content(6, 1_000_000);
     let (mut near, mut far) = pair.connected(SERVER_IPV4);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut heard = vec![0; content.len()];
-            far.read_exact(&mut heard).unwrap();
-            far.write_all(&heard).unwrap();
-        });
-        near.write_all(&content).unwrap();
-        let mut answer = vec![0; content.len()];
-        near.read_exact(&mut answer).unwrap();
-        assert!(answer == content, "every byte comes back");
-    });
+    return_bytes(&mut near, &mut far, &content);
     if streams {
         pair.assert_all_went_as_streams(2 * content.len() as u64);
     }

@@ -16,6 +16,7 @@ use crate::support::delay::Delay;
 use crate::support::namespaces::{Behind, Machine, Node};
 use crate::support::traffic::answers;
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
@@ -110,6 +111,21 @@ impl Pair {
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
+}
+
+/// Sends bytes from one end of a connection, and has them returned by the other.
+fn return_bytes(near: &mut TcpStream, far: &mut TcpStream, sent: &[u8]) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut heard = vec![0; sent.len()];
+            far.read_exact(&mut heard).unwrap();
+            far.write_all(&heard).unwrap();
+        });
+        near.write_all(sent).unwrap();
+        let mut answer = vec![0; sent.len()];
+        near.read_exact(&mut answer).unwrap();
+        assert!(answer == sent, "every byte comes back");
+    });
 }
 
 /// Bytes that neither repeat nor compress.

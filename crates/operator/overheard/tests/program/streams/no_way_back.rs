@@ -1,9 +1,8 @@
 //! A server whose answers avoid the tunnel.
 
-use super::{PATIENCE, Pair, SERVER_IPV4, SERVER_IPV6, at_once, content};
+use super::{PATIENCE, Pair, SERVER_IPV4, SERVER_IPV6, at_once, content, return_bytes};
 use crate::support::namespaces::{possible, run};
 use std::fs;
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -44,17 +43,7 @@ fn returned(pair: &Pair, listener: &TcpListener, patience: Duration) -> Duration
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
     }
     let sent = content(5, 100_000);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut heard = vec![0; sent.len()];
-            far.read_exact(&mut heard).unwrap();
-            far.write_all(&heard).unwrap();
-        });
-        near.write_all(&sent).unwrap();
-        let mut answer = vec![0; sent.len()];
-        near.read_exact(&mut answer).unwrap();
-        assert!(answer == sent, "every byte comes back");
-    });
+    return_bytes(&mut near, &mut far, &sent);
     took
 }
 

@@ -38,7 +38,7 @@ impl Peer {
         out.clear();
         emit_header(session.unit_kind(&seal), session.remote_id, None, out);
         let limit = limit - link.repair_bytes();
-        let sequence = link.begin_datagram(now, None, false);
+        let sequence = link.begin_datagram(now, None, processor_is_short);
         frame::emit_sequence(sequence, out);
         it.set_record_bytes(told);
         it.streams.set_processor_short(processor_is_short);
