@@ -158,7 +158,7 @@ fn chunks(value: &Value, text: &[u8]) -> Value {
 
 /// A short packet as it was.
 fn lengthened(value: &Value, body: &[u8]) -> Vec<u8> {
-    let mut restore = Restore::new(16, 4, 1 << 20, Form::Compact);
+    let mut restore = Restore::new(16, 4, 1 << 20, false, Form::Compact);
     for _ in 0..number(&value["generation"]) {
         restore.forget();
     }

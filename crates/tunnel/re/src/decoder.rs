@@ -33,10 +33,23 @@ impl Decoder {
         }
     }
 
-    /// Bytes of memory of the store, once it has been full.
+    /// Makes the store a lasting one ([`crate::store`]). The encoder's must be one, too.
     #[must_use]
-    pub fn size_bytes(&self) -> usize {
-        self.store.size_bytes()
+    pub fn with_lasting_store(mut self) -> Self {
+        self.store = PacketStore::lasting(receiver_bytes(self.encoder.store_bytes));
+        self
+    }
+
+    /// Changes the agreed size of the store. Where it is smaller, packets leave.
+    pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        self.encoder.store_bytes = store_bytes;
+        self.store.set_bound(receiver_bytes(store_bytes));
+    }
+
+    /// Bytes of memory of the store.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.store.memory_bytes()
     }
 
     /// Appends the restored packet to `out`. After a miss, `out` is unchanged.
@@ -82,7 +95,7 @@ impl Decoder {
         let Decoder { encoder, store, readers } = self;
         let known = readers.iter().position(|(known, _)| *known == form).unwrap_or_else(|| {
             let mut reader = (form.reader)(encoder);
-            store.sequences_by_arrival().for_each(|sequence| reader.enter(sequence, store));
+            store.sequences().for_each(|sequence| reader.enter(sequence, store));
             readers.push((form, reader));
             readers.len() - 1
         });

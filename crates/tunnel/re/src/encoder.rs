@@ -9,7 +9,7 @@ use crate::density::Density;
 use crate::eligible_payload;
 use crate::flow::Owner;
 use crate::form::Writer;
-use crate::index::{Index, Place};
+use crate::index::{Index, Key, Place};
 use crate::parameters::{Form, Parameters, Policy};
 use crate::policy::ReferencePolicy;
 use crate::sparing::Sparing;
@@ -40,6 +40,15 @@ pub enum Encoded {
         /// Number of distinct packets referred to.
         referred_packets: usize,
     },
+}
+
+/// The index for a store of `store_bytes`. The papers' systems enter every anchor at both ends, and need equal
+/// tables: [`Index::of_anchors`].
+fn index(parameters: &Parameters, store_bytes: usize) -> Index {
+    match parameters.form {
+        Form::Compact => Index::new(store_bytes, false),
+        Form::Injected(_) => Index::of_anchors(store_bytes, parameters.sample_bits),
+    }
 }
 
 /// Builds one packet's search. It is a macro because a method would borrow the matches, too.
@@ -105,13 +114,13 @@ impl Encoder {
             parameters: *parameters,
             policy,
             finders: Finders::new(parameters.sharing(), finder),
-            index: Index::new(store_bytes, sample_bits),
+            index: index(parameters, store_bytes),
             store: PacketStore::new(store_bytes),
             sparing,
             density,
             continuations: Continuations::default(),
             statistics: EncoderStatistics::default(),
-            waiting: WaitingAnchors::default(),
+            waiting: WaitingAnchors::new(store_bytes),
             matches: Vec::new(),
             own_matches: Vec::new(),
             regions: Vec::new(),
@@ -128,10 +137,39 @@ impl Encoder {
         self
     }
 
-    /// Bytes of memory of the store and the index, once the store has been full.
+    /// Makes the store a lasting one ([`crate::store`]). The decoder's must be one, too.
     #[must_use]
-    pub fn size_bytes(&self) -> usize {
-        self.store.size_bytes() + self.index.size_bytes()
+    pub fn with_lasting_store(mut self) -> Self {
+        let store_bytes = self.store_bytes();
+        self.index = Index::new(store_bytes, true);
+        self.store = PacketStore::lasting(store_bytes);
+        self
+    }
+
+    /// Changes the bound of the store. Where it is smaller, packets leave. The decoder's bound must not be
+    /// the smaller one.
+    pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        self.parameters.store_bytes = store_bytes;
+        let store_bytes = self.store_bytes();
+        self.store.set_bound(store_bytes);
+        self.index.set_store_bytes(store_bytes);
+        self.waiting.set_store_bytes(store_bytes);
+    }
+
+    fn store_bytes(&self) -> usize {
+        if self.parameters.policy == Policy::Off { 0 } else { self.parameters.store_bytes }
+    }
+
+    /// Bytes of memory of store and tables.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.store.memory_bytes() + self.index.memory_bytes() + self.waiting.memory_bytes()
+    }
+
+    /// Every packet is held until as many bytes were sent after it.
+    #[must_use]
+    pub fn recent_bytes(&self) -> usize {
+        self.store.recent_bytes()
     }
 
     /// Appends shim and literals to `out` and returns [`Encoded::Reduced`]; otherwise leaves `out` unchanged.
@@ -185,6 +223,7 @@ impl Encoder {
         let end = self.matches.last().filter(|found| found.end() == payload.end).map(Match::stored_end);
         self.continuations.ended(inner, payload.len(), end.or(reached));
         if stores && self.store.insert_of_flow(sequence, owner.tag, packet, payload.clone()) {
+            self.index.fit(self.store.used_bytes());
             if !searched {
                 let entering = self.sparing.enters_next();
                 self.finders.find_to_enter(entering, owner, packet, &payload, unknown);
@@ -193,8 +232,7 @@ impl Encoder {
                 if self.has_own_index() {
                     return encoded; // the form enters the packet when it is confirmed
                 }
-                let index = &self.index;
-                let keys = self.finders.all().map(|anchor| index.key(anchor.fingerprint, anchor.offset));
+                let keys = self.finders.all().map(|anchor| Key::new(anchor.fingerprint, anchor.offset));
                 self.waiting.keep(sequence, keys);
             } else {
                 self.enter_anchors(sequence);
@@ -323,8 +361,9 @@ impl Encoder {
             }
             return;
         }
+        let lasts = self.store.lasts(sequence);
         for anchor in self.finders.all() {
-            self.index.insert(self.index.key(anchor.fingerprint, anchor.offset), sequence);
+            self.index.insert(Key::new(anchor.fingerprint, anchor.offset), sequence, lasts);
         }
     }
 
@@ -338,7 +377,8 @@ impl Encoder {
             return;
         }
         if let Some(keys) = self.waiting.of(sequence) {
-            keys.for_each(|key| self.index.insert(key, sequence));
+            let lasts = self.store.lasts(sequence);
+            keys.for_each(|key| self.index.insert(key, sequence, lasts));
         } else if self.policy.always_waits()
             && let Some(stored) = self.store.get(sequence)
         {

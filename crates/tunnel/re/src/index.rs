@@ -1,18 +1,34 @@
-//! The latest stored packet of each fingerprint: a table of a fixed size.
+//! The latest stored packet of each fingerprint: a table in lines of eight entries.
 //!
-//! It is direct-mapped: a fingerprint has one slot, and the newest entry overwrites it. A lost or stale entry
-//! costs only savings, because the search compares bytes before it uses an entry.
+//! A fingerprint has one entry in its line, and the newest packet overwrites it. Packets that last
+//! ([`crate::store::lasts`]) have entries of their own in the same line, so that the many others do not
+//! overwrite them. A lost or stale entry costs only savings, because the search compares bytes before it uses
+//! an entry.
 //!
 //! ```text
 //! +----------+-------------+----------------------------+
 //! | tag (16) | offset (16) | link sequence, low 32 bits |
 //! +----------+-------------+----------------------------+
 //! ```
+//!
+//! The table grows with the store's content. Each line's entries then go to all lines that may be theirs: an
+//! entry does not tell which of them is.
 
 use crate::pages::Pages;
 use wire::number::widen;
 
 const ENTRY_BYTES: usize = size_of::<u64>();
+/// Entries of a line, which a processor fetches together.
+const WAYS: usize = 8;
+/// Entries of a line for packets that do not last, where others do.
+const RECENT_WAYS: usize = 5;
+const LINE_BYTES: usize = WAYS * ENTRY_BYTES;
+/// Bytes of a store for one byte of its table.
+const STORE_BYTES_A_BYTE: usize = 6;
+/// While the store's content is small, its table could serve as many times the content.
+const SPARE: usize = 4;
+/// The smallest store for which a table is made.
+const LEAST_STORE_BYTES: usize = 64 << 10;
 
 /// The place of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,26 +42,42 @@ pub struct Place {
 /// The entry of a window without its packet's sequence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Key {
-    slot: u32,
+    hash: u32,
     tag: u16,
     offset: u16,
 }
 
-/// The contents of a fingerprint's slot.
+impl Key {
+    /// The key of a window with this fingerprint that starts at `offset` of its packet.
+    #[must_use]
+    pub fn new(fingerprint: u64, offset: u16) -> Self {
+        let spread = spread(fingerprint);
+        Key { hash: (spread >> 32) as u32, tag: spread as u16 | 1, offset }
+    }
+}
+
+/// The entries of a fingerprint.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Entry {
-    bits: u64,
+    recent: u64,
+    lasting: u64,
     tag: u16,
 }
 
 impl Entry {
     /// The latest place of a window with this fingerprint, or of another with an equal tag. `newest` is the
-    /// newest sequence in the store; it completes the truncated sequence.
+    /// newest sequence in the store; it completes the truncated sequence. Packets that do not last are gone
+    /// below the sequence `recent_from`.
     #[must_use]
-    pub fn place(self, newest: u64) -> Option<Place> {
-        (self.bits >> 48 == u64::from(self.tag)).then(|| Place {
-            sequence: widen(self.bits & 0xffff_ffff, 32, newest),
-            offset: usize::from((self.bits >> 32) as u16),
+    pub fn place(self, newest: u64, recent_from: u64) -> Option<Place> {
+        let recent = self.place_of(self.recent, newest).filter(|place| place.sequence >= recent_from);
+        recent.or_else(|| self.place_of(self.lasting, newest))
+    }
+
+    fn place_of(self, bits: u64, newest: u64) -> Option<Place> {
+        (bits >> 48 == u64::from(self.tag)).then(|| Place {
+            sequence: widen(bits & 0xffff_ffff, 32, newest),
+            offset: usize::from((bits >> 32) as u16),
         })
     }
 }
@@ -55,7 +87,13 @@ impl Entry {
 pub struct Index {
     /// Entries of eight bytes. Zero is an empty entry; tags are never zero.
     entries: Pages,
-    shift: u32,
+    lines: usize,
+    /// Entries of a line for packets that do not last.
+    recent_ways: usize,
+    /// Content of the store, in bytes, that the table serves.
+    fits_bytes: usize,
+    /// The most content of the store, in bytes.
+    bound_bytes: usize,
 }
 
 /// Spreads a fingerprint over 64 bits, because sampling made its low bits zero.
@@ -64,36 +102,100 @@ fn spread(fingerprint: u64) -> u64 {
     (product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
+/// Lines for a store with this content.
+fn lines_for(store_bytes: usize) -> usize {
+    (store_bytes / STORE_BYTES_A_BYTE / LINE_BYTES).max(1)
+}
+
 impl Index {
-    /// A table for a store of `store_bytes` that keeps one window in 2^`sample_bits`. Its size is at most
-    /// that of the store.
+    /// A table for a store of `store_bytes`, that grows as far. `lasts`: the store is a lasting one.
     #[must_use]
-    pub fn new(store_bytes: usize, sample_bits: u32) -> Self {
-        let wanted = (store_bytes >> sample_bits.min(12)).next_power_of_two();
-        let most = (store_bytes / ENTRY_BYTES).max(1);
-        let count = wanted.min(1 << most.ilog2()).max(2);
-        Index { entries: Pages::zeroed(count * ENTRY_BYTES), shift: 64 - count.ilog2() }
+    pub fn new(store_bytes: usize, lasts: bool) -> Self {
+        let recent_ways = if lasts { RECENT_WAYS } else { WAYS };
+        let mut index = Index {
+            entries: Pages::zeroed(0),
+            lines: 0,
+            recent_ways,
+            fits_bytes: 0,
+            bound_bytes: store_bytes,
+        };
+        index.resize(store_bytes.min(LEAST_STORE_BYTES));
+        index
     }
 
-    /// The entry of a window with this fingerprint, without its sequence.
+    /// A table with an entry for each anchor of a store of `store_bytes`, with one window in 2^`sample_bits`
+    /// an anchor. Its size is at most that of the store, and stays.
     #[must_use]
-    pub fn key(&self, fingerprint: u64, offset: u16) -> Key {
-        let spread = spread(fingerprint);
-        Key { slot: (spread >> self.shift) as u32, tag: spread as u16 | 1, offset }
+    pub fn of_anchors(store_bytes: usize, sample_bits: u32) -> Self {
+        let count = (store_bytes >> sample_bits.min(12)).min(store_bytes / ENTRY_BYTES);
+        let mut index = Index::new(0, false);
+        index.resize(count * ENTRY_BYTES * STORE_BYTES_A_BYTE);
+        index
     }
 
-    /// Enters a window of a packet; it overwrites the slot.
-    pub fn insert(&mut self, key: Key, sequence: u64) {
+    /// The store's bound is this many bytes from now on.
+    pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        self.bound_bytes = store_bytes;
+        if self.fits_bytes > store_bytes {
+            self.resize(store_bytes);
+        }
+    }
+
+    /// Makes the table large enough for a store with this content, and larger while there is room: then more
+    /// windows are found.
+    pub fn fit(&mut self, used_bytes: usize) {
+        if SPARE * used_bytes > self.fits_bytes && self.fits_bytes < self.bound_bytes {
+            self.resize((2 * SPARE * used_bytes).min(self.bound_bytes));
+        }
+    }
+
+    fn resize(&mut self, store_bytes: usize) {
+        self.fits_bytes = store_bytes;
+        let lines = lines_for(store_bytes);
+        if lines == self.lines {
+            return;
+        }
+        let mut entries = Pages::zeroed(lines * LINE_BYTES);
+        if self.lines > 0 {
+            for (line, to) in entries.as_chunks_mut::<LINE_BYTES>().0.iter_mut().enumerate() {
+                let first = line * self.lines / lines;
+                let last = ((line + 1) * self.lines - 1) / lines;
+                for from in first..=last.min(self.lines - 1) {
+                    keep_newer(to, &self.entries.as_chunks::<LINE_BYTES>().0[from]);
+                }
+            }
+        }
+        (self.entries, self.lines) = (entries, lines);
+    }
+
+    /// The numbers of a key's two entries.
+    fn numbers(&self, hash: u32) -> (usize, usize) {
+        let line = ((u64::from(hash) * self.lines as u64) >> 32) as usize * WAYS;
+        let way = (hash & 0xff) as usize;
+        let lasting_ways = WAYS - self.recent_ways;
+        (
+            line + ((way * self.recent_ways) >> 8),
+            line + self.recent_ways.min(WAYS - 1) + ((way * lasting_ways) >> 8),
+        )
+    }
+
+    /// Enters a window of a packet, which lasts or not; it overwrites the entry.
+    pub fn insert(&mut self, key: Key, sequence: u64, lasts: bool) {
         let bits = u64::from(key.tag) << 48 | u64::from(key.offset) << 32 | sequence & 0xffff_ffff;
-        self.entries.as_chunks_mut().0[key.slot as usize] = bits.to_ne_bytes();
+        let (recent, lasting) = self.numbers(key.hash);
+        let number = if lasts { lasting } else { recent };
+        self.entries.as_chunks_mut().0[number] = bits.to_ne_bytes();
     }
 
     /// Looks a fingerprint up. Several look-ups take little longer than one, because their memory accesses
     /// overlap.
     #[must_use]
     pub fn entry(&self, fingerprint: u64) -> Entry {
-        let Key { slot, tag, .. } = self.key(fingerprint, 0);
-        Entry { bits: u64::from_ne_bytes(self.entries.as_chunks().0[slot as usize]), tag }
+        let Key { hash, tag, .. } = Key::new(fingerprint, 0);
+        let (recent, lasting) = self.numbers(hash);
+        let entries = self.entries.as_chunks().0;
+        let (recent, lasting) = (u64::from_ne_bytes(entries[recent]), u64::from_ne_bytes(entries[lasting]));
+        Entry { recent, lasting, tag }
     }
 
     /// Empties the table.
@@ -103,8 +205,20 @@ impl Index {
 
     /// Bytes of the table.
     #[must_use]
-    pub fn size_bytes(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.entries.len()
+    }
+}
+
+/// Takes the newer one of each two entries of a line.
+fn keep_newer(to: &mut [u8; LINE_BYTES], from: &[u8; LINE_BYTES]) {
+    let pairs = to.as_chunks_mut::<ENTRY_BYTES>().0.iter_mut().zip(from.as_chunks::<ENTRY_BYTES>().0);
+    for (to, from) in pairs {
+        let (old, new) = (u64::from_ne_bytes(*to), u64::from_ne_bytes(*from));
+        let is_newer = (new as u32).wrapping_sub(old as u32) as i32 > 0;
+        if new != 0 && (old == 0 || is_newer) {
+            *to = *from;
+        }
     }
 }
 
@@ -115,19 +229,67 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_entered_last_is_found(fingerprint: u64, sequence in 0u64..1 << 40, offset: u16, lead in 0u64..1000) {
-            let mut index = Index::new(1 << 16, 4);
-            index.insert(index.key(fingerprint, 3), sequence + 1);
-            index.insert(index.key(fingerprint, offset), sequence);
+        fn what_was_entered_last_is_found(
+            fingerprint: u64,
+            sequence in 0u64..1 << 40,
+            offset: u16,
+            lead in 0u64..1000,
+            (lasts, is_of_a_lasting_store) in (any::<bool>(), any::<bool>()),
+        ) {
+            let mut index = Index::new(1 << 16, is_of_a_lasting_store);
+            let lasts = lasts && is_of_a_lasting_store;
+            index.insert(Key::new(fingerprint, 3), sequence + 1, lasts);
+            index.insert(Key::new(fingerprint, offset), sequence, lasts);
             let place = Place { sequence, offset: usize::from(offset) };
-            prop_assert_eq!(index.entry(fingerprint).place(sequence + lead), Some(place));
+            prop_assert_eq!(index.entry(fingerprint).place(sequence + lead, 0), Some(place));
             index.clear();
-            prop_assert_eq!(index.entry(fingerprint).place(sequence), None);
+            prop_assert_eq!(index.entry(fingerprint).place(sequence, 0), None);
         }
 
         #[test]
-        fn the_table_is_no_larger_than_the_store(store_bytes in 4096usize..1 << 24, sample_bits in 0u32..13) {
-            prop_assert!(Index::new(store_bytes, sample_bits).size_bytes() <= store_bytes);
+        fn entries_are_found_after_the_table_grew_and_shrank(
+            fingerprints in prop::collection::btree_set(any::<u64>(), 1..100),
+            sizes in prop::collection::vec(1usize << 17..1 << 21, 1..6),
+        ) {
+            let mut index = Index::new(1 << 21, true);
+            index.fit(1 << 20);
+            for (sequence, fingerprint) in fingerprints.iter().enumerate() {
+                index.insert(Key::new(*fingerprint, 7), sequence as u64, sequence % 5 == 0);
+            }
+            let found = |index: &Index, recent_from: u64| {
+                let known = fingerprints.iter().enumerate().filter(|(sequence, fingerprint)| {
+                    let place = index.entry(**fingerprint).place(99, recent_from);
+                    place == Some(Place { sequence: *sequence as u64, offset: 7 })
+                });
+                known.count()
+            };
+            prop_assert!(found(&index, 0) * 100 >= fingerprints.len() * 95);
+            for size in sizes {
+                index.set_store_bytes(size);
+                index.set_store_bytes(1 << 21);
+                index.fit(1 << 20);
+            }
+            prop_assert!(found(&index, 0) * 100 >= fingerprints.len() * 80);
         }
+
+        #[test]
+        fn the_table_takes_a_sixth_of_the_store(store_bytes in 4096usize..1 << 24, lasts: bool) {
+            let mut index = Index::new(store_bytes, lasts);
+            for used in [1000, 70_000, store_bytes / 3, store_bytes] {
+                index.fit(used);
+                prop_assert!(index.memory_bytes() <= store_bytes / STORE_BYTES_A_BYTE);
+            }
+            index.set_store_bytes(4096);
+            prop_assert!(index.memory_bytes() <= 4096 / STORE_BYTES_A_BYTE);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_left_gives_way_to_one_that_lasts() {
+        let mut index = Index::new(1 << 20, true);
+        index.insert(Key::new(9, 3), 40, true);
+        index.insert(Key::new(9, 5), 50, false);
+        let sequence = |from| index.entry(9).place(60, from).map(|place| place.sequence);
+        assert_eq!((sequence(0), sequence(51)), (Some(50), Some(40)));
     }
 }

@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 
 /// The smallest size for which large pages are requested. A smaller size would be rounded up to one page.
 /// Fuzzing makes many tables and touches few of their bytes: the kernel clears small pages one by one.
-const LARGE_BYTES: usize = if cfg!(fuzzing) { 128 << 10 } else { 4 << 20 };
+const LARGE_BYTES: usize = if cfg!(fuzzing) { 128 << 10 } else { 2 << 20 };
 
 /// Memory that is zero at first. Many bytes are in large pages, if the system has them.
 pub enum Pages {

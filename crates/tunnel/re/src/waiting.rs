@@ -5,10 +5,14 @@
 
 use crate::index::Key;
 
-/// Number of anchors: those of about 1,500 packets in flight at the usual sampling.
-const ANCHORS: usize = 1 << 17;
-/// The largest number of packets.
-const PACKETS: usize = 1 << 12;
+/// The most anchors: those of about 1,500 packets in flight at the usual sampling.
+const MOST_ANCHORS: usize = 1 << 17;
+/// The fewest anchors.
+const LEAST_ANCHORS: usize = 1 << 10;
+/// Bytes of the store for one anchor.
+const STORE_BYTES_AN_ANCHOR: usize = 256;
+/// Anchors for one packet of the table.
+const ANCHORS_A_PACKET: usize = 32;
 
 /// Location of a packet's anchors.
 #[derive(Debug, Clone, Copy)]
@@ -23,36 +27,60 @@ struct Packet {
 const NONE: Packet = Packet { sequence: u64::MAX, start: 0, count: 0 };
 
 /// The ring.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct WaitingAnchors {
     keys: Vec<Key>,
     /// Packets by sequence modulo their number.
     packets: Vec<Packet>,
     written: u64,
+    /// Number of anchors, once there are some.
+    count: usize,
 }
 
 impl WaitingAnchors {
+    /// An empty ring, for a store of `store_bytes`.
+    pub(crate) fn new(store_bytes: usize) -> Self {
+        let wanted = (store_bytes / STORE_BYTES_AN_ANCHOR).next_power_of_two();
+        let count = wanted.clamp(LEAST_ANCHORS, MOST_ANCHORS);
+        WaitingAnchors { keys: Vec::new(), packets: Vec::new(), written: 0, count }
+    }
+
+    /// The store's bound is this many bytes from now on. A ring of another size is an empty one.
+    pub(crate) fn set_store_bytes(&mut self, store_bytes: usize) {
+        let other = WaitingAnchors::new(store_bytes);
+        if other.count != self.count {
+            *self = other;
+        }
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<Key>() + self.packets.capacity() * size_of::<Packet>()
+    }
+
     /// Keeps the anchors of a packet. The memory is allocated with the first ones.
     pub(crate) fn keep(&mut self, sequence: u64, keys: impl Iterator<Item = Key>) {
         if self.keys.is_empty() {
-            self.keys = vec![Key::default(); ANCHORS];
-            self.packets = vec![NONE; PACKETS];
+            self.keys = vec![Key::default(); self.count];
+            self.packets = vec![NONE; self.count / ANCHORS_A_PACKET];
         }
         let start = self.written;
         for key in keys {
-            self.keys[self.written as usize % ANCHORS] = key;
+            let at = self.written as usize & (self.count - 1);
+            self.keys[at] = key;
             self.written += 1;
         }
         let count = (self.written - start) as usize;
-        self.packets[sequence as usize % PACKETS] = Packet { sequence, start, count };
+        let at = sequence as usize & (self.packets.len() - 1);
+        self.packets[at] = Packet { sequence, start, count };
     }
 
     /// The anchors of a packet, if they were not overwritten.
     pub(crate) fn of(&self, sequence: u64) -> Option<impl Iterator<Item = Key> + '_> {
-        let packet = self.packets.get(sequence as usize % PACKETS)?;
-        let there = packet.sequence == sequence && self.written - packet.start <= ANCHORS as u64;
+        let packet = self.packets.get(sequence as usize & self.packets.len().wrapping_sub(1))?;
+        let there = packet.sequence == sequence && self.written - packet.start <= self.count as u64;
         let at = packet.start as usize;
-        there.then(|| (at..at + packet.count).map(|at| self.keys[at % ANCHORS]))
+        there.then(|| (at..at + packet.count).map(|at| self.keys[at & (self.count - 1)]))
     }
 
     /// Forgets everything.
@@ -64,20 +92,18 @@ impl WaitingAnchors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Index;
 
     #[test]
     fn anchors_are_there_until_newer_ones_overwrite_them_and_never_anothers() {
-        let index = Index::new(1 << 20, 4);
         let keys = |sequence: u64, count: u64| (0..count).map(move |at| sequence * 1000 + at);
-        let mut waiting = WaitingAnchors::default();
+        let mut waiting = WaitingAnchors::new(1 << 26);
         assert!(waiting.of(0).is_none());
         for sequence in 0..6000 {
             let count = sequence % 90;
-            waiting.keep(sequence, keys(sequence, count).map(|fingerprint| index.key(fingerprint, 3)));
+            waiting.keep(sequence, keys(sequence, count).map(|fingerprint| Key::new(fingerprint, 3)));
             for back in [0, 1, 500, 1000, 5000] {
                 let Some(earlier) = sequence.checked_sub(back) else { continue };
-                let right = keys(earlier, earlier % 90).map(|fingerprint| index.key(fingerprint, 3));
+                let right = keys(earlier, earlier % 90).map(|fingerprint| Key::new(fingerprint, 3));
                 match waiting.of(earlier) {
                     Some(kept) => assert!(kept.eq(right), "{earlier} of {sequence}"),
                     None => assert!(back == 5000, "{earlier} of {sequence} is gone"),

@@ -4,7 +4,7 @@ use crate::shim::paper::{self, FIELD_BYTES, Field, Paper};
 use re::Miss;
 use re::anchors::{Anchor, AnchorFinder};
 use re::form::{EncoderParameters, Match, Reader, Search, Writer, copy_region, take_literals};
-use re::index::Index;
+use re::index::{Index, Key};
 use re::store::{PacketStore, Stored};
 
 /// The encoder's part.
@@ -62,13 +62,13 @@ impl Fingerprints {
         let EncoderParameters { window_bytes, sample_bits, store_bytes } = *encoder;
         Fingerprints {
             finder: AnchorFinder::rabin(window_bytes, sample_bits),
-            index: Index::new(store_bytes, sample_bits),
+            index: Index::of_anchors(store_bytes, sample_bits),
             anchors: Vec::new(),
         }
     }
 
     fn find<'a>(&self, fingerprint: u64, store: &'a PacketStore) -> Option<Stored<'a>> {
-        let place = self.index.entry(fingerprint).place(store.newest())?;
+        let place = self.index.entry(fingerprint).place(store.newest(), 0)?;
         let stored = store.get(place.sequence)?;
         let window = stored.packet.get(place.offset..place.offset + self.finder.window_bytes())?;
         (self.finder.fingerprint(window) == fingerprint).then_some(stored)
@@ -96,7 +96,7 @@ impl Reader for Fingerprints {
         let Some(stored) = store.get(sequence) else { return };
         self.finder.find(stored.packet, stored.payload, &mut self.anchors);
         for anchor in &self.anchors {
-            self.index.insert(self.index.key(anchor.fingerprint, anchor.offset), sequence);
+            self.index.insert(Key::new(anchor.fingerprint, anchor.offset), sequence, false);
         }
     }
 }

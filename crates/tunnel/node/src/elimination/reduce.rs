@@ -17,6 +17,8 @@ pub struct Reduce {
     parameters: Option<Parameters>,
     /// Made with the first packet.
     encoder: Option<Encoder>,
+    /// Whether both ends' stores are lasting ones.
+    lasts: bool,
     form: Form,
     generation: u8,
     compress: Option<Compress>,
@@ -70,15 +72,17 @@ pub struct Written {
 }
 
 impl Reduce {
-    /// For a peer that stores `store_bytes`; too few of them switch the stage off.
+    /// For a peer that stores `store_bytes`; too few of them switch the stage off. `lasts`: both ends' stores
+    /// are lasting ones.
     #[must_use]
-    pub fn new(parameters: &Parameters, store_bytes: usize, shortening: Shortening) -> Self {
+    pub fn new(parameters: &Parameters, store_bytes: usize, lasts: bool, shortening: Shortening) -> Self {
         let parameters = Parameters { store_bytes, ..*parameters };
         let on = parameters.validate().is_ok() && parameters.policy != Policy::Off;
         let shortens = (shortening.headers || shortening.literals) && parameters.form == Form::Compact;
         Reduce {
             parameters: on.then_some(parameters),
             encoder: None,
+            lasts,
             form: parameters.form,
             generation: 0,
             compress: shortens.then(|| Compress::new(shortening)),
@@ -161,7 +165,8 @@ impl Reduce {
             // its secret follows from the pair's key, which comes with the first packet
             None => {
                 let secret = u64::from_le_bytes(mac.of(u64::MAX, b"what encoders look for"));
-                self.encoder.insert(Encoder::new(self.parameters.as_ref()?).with_secret(secret))
+                let encoder = Encoder::new(self.parameters.as_ref()?).with_secret(secret);
+                self.encoder.insert(if self.lasts { encoder.with_lasting_store() } else { encoder })
             }
         };
         emit_last(self.form.frame_type(), out);
@@ -238,7 +243,7 @@ impl Reduce {
     /// Whether every packet is remembered until so many bytes were sent after it.
     #[must_use]
     pub fn remembers(&self, bytes: usize) -> bool {
-        self.encoder.is_some() && self.parameters.as_ref().is_some_and(|it| it.store_bytes >= bytes)
+        self.encoder.as_ref().is_some_and(|encoder| encoder.recent_bytes() >= bytes)
     }
 
     /// A packet as it was sent, while it is remembered.
@@ -315,13 +320,16 @@ impl From<DecompressError> for NotRestored {
 }
 
 impl Restore {
-    /// For a peer whose encoder announces these parameters, which may have any values. Reads packets in the
-    /// compact form and in `form`.
+    /// For a peer whose encoder announces these parameters, which may have any values. `lasts`: both ends'
+    /// stores are lasting ones. Reads packets in the compact form and in `form`.
     #[must_use]
-    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, form: Form) -> Self {
+    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, lasts: bool, form: Form) -> Self {
         let announced = Parameters { window_bytes, sample_bits, store_bytes, ..Parameters::default() };
         let is_sane = announced.validate().is_ok();
-        let decoder = is_sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
+        let decoder = is_sane.then(|| {
+            let decoder = Decoder::new(window_bytes, sample_bits, store_bytes);
+            if lasts { decoder.with_lasting_store() } else { decoder }
+        });
         Restore { decoder, decompress: Decompress::new(), generation: 0, form, is_injected: false }
     }
 

@@ -31,8 +31,8 @@ use re::{Form, Parameters, Policy};
 use recovery::Settings;
 use std::time::Duration;
 use wire::hello::{
-    ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LENGTHENS, LISTENS,
-    NOTIFIES, RECOVERS, RESTORES, SEPARATES, STREAMS, UNCODES, UNCODES_ROWS,
+    ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LASTS, LENGTHENS,
+    LISTENS, NOTIFIES, RECOVERS, RESTORES, SEPARATES, STREAMS, UNCODES, UNCODES_ROWS,
 };
 use wire::repair::AROUND_SOURCE;
 
@@ -102,6 +102,12 @@ pub fn capabilities(config: &Config) -> u32 {
         | if config.streams.is_some() { STREAMS } else { 0 }
         | if parameters.policy.answers_requests() { ANSWERS_REQUESTS } else { 0 }
         | if sends_again(parameters) { RECOVERS } else { 0 }
+        | if lasts(parameters) { LASTS } else { 0 }
+}
+
+/// Whether this node's stores are lasting ones. Those of published systems are as published.
+fn lasts(parameters: &Parameters) -> bool {
+    !matches!(parameters.policy, Policy::Injected(_)) && parameters.form == Form::Compact
 }
 
 /// Whether this node retransmits lost packets. Packets in another form than the compact one may refer to
@@ -134,6 +140,7 @@ impl Link {
         let (parameters, hello) = if ends.is_plain { (&off.0, &off.1) } else { (&config.reduce, hello) };
         let can = |capability: u32| hello.capabilities & capability != 0;
         let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
+        let lasts = can(LASTS) && lasts(parameters);
         let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
         // compressed content repeats nothing that others could have heard; shared packets are compressed when
         // they are cut
@@ -153,11 +160,12 @@ impl Link {
             fec: Fec::new(corrects, expects),
             hop: (config.controls_queue && !ends.is_plain && !is_heard && !config.codes())
                 .then(|| Controller::new(bytes_a_second, sends_again)),
-            reduce: Reduce::new(parameters, store_bytes, shortening),
+            reduce: Reduce::new(parameters, store_bytes, lasts, shortening),
             restore: Restore::new(
                 hello.window_bytes.into(),
                 hello.sample_bits.into(),
                 store_bytes,
+                lasts,
                 parameters.form,
             ),
             path_delay: PathDelay::default(),

@@ -97,7 +97,7 @@ impl Search<'_> {
     /// The region around this anchor in the stored packet of `entry`, if the policy allows it. It begins at
     /// `free_from` or later and stays inside both payloads.
     fn match_at(&self, anchor: &Anchor, entry: Entry, free_from: usize) -> Option<Match> {
-        let place = entry.place(self.store.newest())?;
+        let place = entry.place(self.store.newest(), self.store.recent_from())?;
         let stored = self.own(place.sequence)?;
         let at = usize::from(anchor.offset);
         let theirs = &stored.packet[stored.payload.clone()];

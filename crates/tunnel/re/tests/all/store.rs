@@ -1,8 +1,11 @@
 //! The packet store against a simple model of its rule, and the two stores of a direction against each other.
 
+use crate::link::{pseudo_random, tcp_packet};
 use proptest::prelude::*;
-use re::store::{OVERHEAD_BYTES, PacketStore, receiver_bytes};
+use re::store::{OVERHEAD_BYTES, PacketStore, lasts, receiver_bytes};
+use re::{Decoder, Encoder, Parameters, Policy};
 use std::collections::BTreeMap;
+use wire::inner::Inner;
 
 /// A packet whose bytes identify it.
 fn packet(sequence: u64, length: usize) -> Vec<u8> {
@@ -67,7 +70,7 @@ proptest! {
                 }
             }
             let mut used_bytes = 0;
-            for held in store.sequences_by_arrival() {
+            for held in store.sequences() {
                 let stored = store.get(held).unwrap();
                 prop_assert_eq!(stored.packet, &packet(held, stored.packet.len())[..]);
                 prop_assert_eq!(stored.payload, 0..stored.packet.len());
@@ -77,16 +80,35 @@ proptest! {
         }
     }
 
+    /// The bounds of both ends change as those of daemons do: the receiver's grows first, and the sender's
+    /// shrinks first.
     #[test]
     fn whatever_the_sender_still_has_the_receiver_has_too_if_it_got_it(
         lengths in prop::collection::vec((1usize..1600, 0u64..20), 1..300),
         fates in prop::collection::vec((prop::bool::weighted(0.8), 0usize..5), 300),
         store_bytes in 4096usize..40_000,
+        changes in prop::collection::vec((1usize..60, 4096usize..40_000), 0..6),
+        lasts: bool,
     ) {
-        let mut sender = PacketStore::new(store_bytes);
-        let mut receiver = PacketStore::new(receiver_bytes(store_bytes));
+        let make = if lasts { PacketStore::lasting } else { PacketStore::new };
+        let (mut sender, mut receiver) = (make(store_bytes), make(receiver_bytes(store_bytes)));
         let (mut sequence, mut late, mut got) = (0, Vec::new(), Vec::new());
+        let (mut bound, mut changes, mut until_change) = (store_bytes, changes.into_iter(), 0);
+        let mut wanted = bound;
         for ((length, gap), (arrives, delay)) in lengths.into_iter().zip(fates) {
+            until_change -= 1i64;
+            if until_change < 0 {
+                // what was under way has arrived since the change
+                receiver.set_bound(receiver_bytes(wanted));
+                bound = wanted;
+                if let Some((packets, next)) = changes.next() {
+                    (until_change, wanted) = (packets as i64 + 6, next);
+                    receiver.set_bound(receiver_bytes(bound.max(wanted)));
+                    sender.set_bound(wanted);
+                } else {
+                    until_change = i64::MAX;
+                }
+            }
             sequence += 1 + gap;
             sender.insert(sequence, &packet(sequence, length), 0..length);
             if arrives {
@@ -106,6 +128,121 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_lasting_store_holds_what_it_says_byte_for_byte_and_never_more_than_the_bound(
+        arrivals in arrivals(400),
+        bounds in prop::collection::vec(600usize..40_000, 1..4),
+    ) {
+        let mut store = PacketStore::lasting(bounds[0]);
+        let mut bound_bytes = bounds[0];
+        for (number, (sequence, length)) in arrivals.into_iter().enumerate() {
+            if let Some(next) = bounds.get(number / 100).filter(|_| number % 100 == 0) {
+                bound_bytes = *next;
+                store.set_bound(bound_bytes);
+            }
+            store.insert(sequence, &packet(sequence, length), 0..length);
+            prop_assert!(store.used_bytes() <= bound_bytes);
+            let mut used_bytes = 0;
+            for held in store.sequences() {
+                let stored = store.get(held).unwrap();
+                prop_assert_eq!(stored.packet, &packet(held, stored.packet.len())[..]);
+                used_bytes += stored.packet.len() + OVERHEAD_BYTES;
+                prop_assert!(held >= store.recent_from() || lasts(held));
+            }
+            prop_assert_eq!(used_bytes, store.used_bytes());
+        }
+    }
+}
+
+/// Bytes of memory of a store that is full, by its bound; packets have this length.
+fn memory_of_full_store(lasts: bool, bound_bytes: usize, length: usize) -> f64 {
+    let mut store = if lasts { PacketStore::lasting(bound_bytes) } else { PacketStore::new(bound_bytes) };
+    let mut most = 0;
+    for sequence in 0..(bound_bytes * 6 / length) as u64 {
+        store.insert(sequence, &packet(sequence, length), 0..length);
+        most = most.max(store.memory_bytes());
+    }
+    most as f64 / bound_bytes as f64
+}
+
+#[test]
+fn a_full_store_takes_little_more_memory_than_its_bound() {
+    for lasts in [true, false] {
+        for (bound_bytes, length, most) in [
+            (1 << 20, 1400, 1.16),
+            (16 << 20, 1400, 1.05),
+            (16 << 20, 140, 1.0),
+            (64 << 20, 1400, 1.03),
+            (64 << 20, 16_000, 1.08),
+        ] {
+            let share = memory_of_full_store(lasts, bound_bytes, length);
+            assert!(share <= most, "{share:.3} with {length} bytes in {bound_bytes}, lasting: {lasts}");
+        }
+    }
+}
+
+#[test]
+fn memory_is_taken_as_packets_come_and_given_back_as_the_bound_falls() {
+    let mut store = PacketStore::lasting(64 << 20);
+    assert_eq!(store.memory_bytes(), 0);
+    for sequence in 0..200_000 {
+        store.insert(sequence, &packet(sequence, 1400), 0..1400);
+        if sequence == 100 {
+            assert!(store.memory_bytes() < 3 << 20);
+        }
+    }
+    assert!(store.memory_bytes() > 50 << 20, "{}", store.memory_bytes());
+    store.set_bound(4 << 20);
+    assert!(store.memory_bytes() < 7 << 20, "{}", store.memory_bytes());
+    assert!(store.holds(199_999));
+}
+
+#[test]
+fn half_of_a_lasting_store_has_a_fifth_of_what_left_the_other_half() {
+    let mut store = PacketStore::lasting(4 << 20);
+    for sequence in 0..20_000 {
+        store.insert(sequence, &packet(sequence, 1400), 0..1400);
+    }
+    let age = |sequence: u64| (19_999 - sequence) * 1464;
+    let held = |ages: std::ops::Range<u64>| {
+        let of_age: Vec<_> = (0..20_000).filter(|sequence| ages.contains(&age(*sequence))).collect();
+        of_age.iter().filter(|sequence| store.holds(**sequence)).count() as f64 / of_age.len() as f64
+    };
+    assert_eq!(held(0..2_090_000), 1.0);
+    assert!((0.18..0.22).contains(&held(2_200_000..12_000_000)));
+    assert_eq!(held(13_000_000..29_000_000), 0.0);
+}
+
+#[test]
+fn packets_without_a_place_in_the_store_push_nothing_out() {
+    let mut store = PacketStore::lasting(16 << 20);
+    // one stored packet in sixteen: the others are acknowledgments
+    for number in 0..5_000 {
+        store.insert(number * 16, &packet(number, 1400), 0..1400);
+    }
+    assert_eq!(store.sequences().count(), 5_000);
+    assert!(store.memory_bytes() < 5_000 * 1464 + (3 << 20));
+}
+
+#[test]
+fn hostile_orders_of_sequences_take_at_most_twice_the_memory() {
+    let mut store = PacketStore::lasting(4 << 20);
+    let mut most = 0;
+    for round in 0..40u64 {
+        for number in 0..2000 {
+            // a few high ones between many low ones, so that each segment keeps something
+            let sequence =
+                if number % 50 == 0 { 90_000 + round * 40 + number / 50 } else { round * 2000 + number };
+            store.insert(sequence, &packet(sequence, 1400), 0..1400);
+            most = most.max(store.memory_bytes());
+        }
+    }
+    assert!(most < 9 << 20, "{most}");
 }
 
 #[test]
@@ -148,4 +285,34 @@ fn a_packet_that_is_held_already_stays_as_it_is() {
     assert!(store.insert(7, b"first", 0..5));
     assert!(!store.insert(7, b"other", 0..5));
     assert_eq!(store.get(7).unwrap().packet, b"first");
+}
+
+/// A full encoder or decoder takes at most 1.3 bytes of memory for each byte of packets that it keeps.
+#[test]
+fn a_full_encoder_and_decoder_take_at_most_1_3_bytes_for_each_byte_kept() {
+    for store_bytes in [16 << 20, 24 << 20, 64 << 20] {
+        let parameters = Parameters { store_bytes, policy: Policy::Acked, ..Parameters::default() };
+        let mut encoder = Encoder::new(&parameters).with_lasting_store();
+        let mut decoder = Decoder::new(16, 4, store_bytes).with_lasting_store();
+        let (mut encoder_bytes, mut decoder_bytes, mut out) = (0, 0, Vec::new());
+        for sequence in 0..(store_bytes / 1400 * 4) as u64 {
+            let packet = tcp_packet(80, sequence as u32 * 1360, &pseudo_random(sequence, 1360));
+            let inner = Inner::parse(&packet).unwrap();
+            out.clear();
+            encoder.encode(sequence, &packet, &inner, &mut out);
+            decoder.store(sequence, &packet, &inner);
+            if let Some(earlier) = sequence.checked_sub(100) {
+                encoder.confirm(earlier);
+            }
+            encoder_bytes = encoder_bytes.max(encoder.memory_bytes());
+            decoder_bytes = decoder_bytes.max(decoder.memory_bytes());
+        }
+        let kept = |bound: usize| bound as f64 * 1400.0 / (1400 + OVERHEAD_BYTES) as f64;
+        let shares = (
+            encoder_bytes as f64 / kept(store_bytes),
+            decoder_bytes as f64 / kept(receiver_bytes(store_bytes)),
+        );
+        println!("store of {store_bytes}: encoder {:.3}, decoder {:.3}", shares.0, shares.1);
+        assert!(shares.0 <= 1.3 && shares.1 <= 1.3, "{shares:?} of {store_bytes}");
+    }
 }

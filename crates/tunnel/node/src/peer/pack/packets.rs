@@ -2,7 +2,7 @@
 
 use super::{AROUND_FRAMES, shared};
 use crate::arq::nack::{Arrival, Recipient};
-use crate::arq::sender::{self, Copy};
+use crate::arq::sender::Copy;
 use crate::context::Context;
 use crate::elimination::reduce::{NotRestored, Written};
 use crate::event::{Event, Outcome, SentPacket};
@@ -23,6 +23,9 @@ use wire::unit::TAG_BYTES;
 const LEAST_ROOM_TO_CUT: usize = 64;
 /// A copy of a frame is kept that is by one of so many parts shorter than its packet.
 const COPY_IN: usize = 8;
+/// Bytes that are under way at most before a retransmission. A store that remembers as many keeps packets for
+/// it; one that has left the store is given up.
+const REMEMBERED_BYTES: usize = 8 << 20;
 /// Room in which a piece of a packet stands, in a datagram that others share already.
 const LEAST_ROOM_FOR_A_PIECE: usize = 4;
 
@@ -189,7 +192,7 @@ impl Peer {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
             let references = if written.reduced { link.reduce.references() } else { &[] };
-            let is_kept_whole = !is_worth_a_copy(&written) && link.reduce.remembers(sender::MAX_BYTES);
+            let is_kept_whole = !is_worth_a_copy(&written) && link.reduce.remembers(REMEMBERED_BYTES);
             let copy = match is_kept_whole {
                 true => Copy::Elsewhere(written.packet_bytes),
                 false => Copy::Frame(builder.session, written.frame_type, &out[start + 1..]),

@@ -50,7 +50,7 @@ impl Search<'_> {
                 free_from = matches.last().map_or(self.payload.start, Match::end);
                 let free_to = own.first().map_or(self.payload.end, |first| first.start);
                 if at >= free_from && at + LEAST_BYTES <= free_to {
-                    let place = entry.place(self.store.newest());
+                    let place = entry.place(self.store.newest(), self.store.recent_from());
                     reached = place
                         .and_then(|place| self.run_around(at, place, free_from..free_to, matches))
                         .or(reached);
