@@ -42,8 +42,8 @@ pub enum Encoded {
     },
 }
 
-/// The index for a store of `store_bytes`. The papers' systems enter every anchor at both ends, and need equal
-/// tables: [`Index::of_anchors`].
+/// The index for a store of `store_bytes`. The papers' systems enter every anchor at both ends, and need
+/// equal tables.
 fn index(parameters: &Parameters, store_bytes: usize) -> Index {
     match parameters.form {
         Form::Compact => Index::new(store_bytes, false),

@@ -73,13 +73,15 @@ fn reach(beside: &[usize]) -> usize {
     (backs.into_iter().find(is_there).expect("what was just sent is found") + LONG_RUN) * BULK_BYTES
 }
 
+fn check(reach: fn(&[usize]) -> usize, stores: f64) {
+    let (alone, mixed) = (reach(&[]), reach(&BESIDE));
+    println!("alone {alone} bytes, beside small packets {mixed} bytes");
+    assert!(alone as f64 >= STORE_BYTES as f64 * stores, "{alone} of {STORE_BYTES}");
+    assert!(mixed * 10 >= alone * 8, "{mixed} instead of {alone}");
+}
+
 #[test]
 fn small_packets_shorten_the_reach_of_repetition_by_less_than_a_fifth() {
-    let measures: [(fn(&[usize]) -> usize, f64); 2] = [(whole_reach, 0.43), (reach, 2.4)];
-    for (reach, stores) in measures {
-        let (alone, mixed) = (reach(&[]), reach(&BESIDE));
-        println!("alone {alone} bytes, beside small packets {mixed} bytes");
-        assert!(alone as f64 >= STORE_BYTES as f64 * stores, "{alone} of {STORE_BYTES}");
-        assert!(mixed * 10 >= alone * 8, "{mixed} instead of {alone}");
-    }
+    check(whole_reach, 0.43);
+    check(reach, 2.4);
 }

@@ -129,8 +129,9 @@ pub struct PacketStore {
     span: u64,
 }
 
-/// One sequence in a store that is not lasting, and in one that is, has at least this many bytes of the bound.
+/// Bytes of the bound for one sequence of the span.
 const BYTES_A_SEQUENCE: usize = 256;
+/// The same in a lasting store.
 const LASTING_BYTES_A_SEQUENCE: usize = 32;
 
 impl PacketStore {
@@ -234,8 +235,8 @@ impl PacketStore {
         self.slot(sequence).is_some()
     }
 
-    /// Whether a packet is confirmed and in the newer half of the first generation's sequences. Both ends then
-    /// keep it for as many more packets.
+    /// Whether a packet is confirmed and in the newer half of the first generation's sequences. Both ends
+    /// then keep it for as many more packets.
     #[must_use]
     pub fn stays(&self, sequence: u64) -> bool {
         let from = self.recent.floor.max(self.end.saturating_sub(self.span));
@@ -332,7 +333,8 @@ impl PacketStore {
         true
     }
 
-    /// Makes room in the second generation. `false`: there is none, or this packet is one of those that leave.
+    /// Makes room in the second generation. `false`: there is none, or this packet is one of those that leave
+    /// it.
     fn may_last(&mut self, sequence: u64, cost: usize) -> bool {
         if !self.lasts(sequence) {
             return false;
