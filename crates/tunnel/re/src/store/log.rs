@@ -157,8 +157,8 @@ impl Log {
         }
     }
 
-    /// Retires the slab with the fewest bytes of packets, if the packets take too much memory and at most half
-    /// of that slab stays. The caller moves its packets.
+    /// Retires the slab with the fewest bytes of packets, if the packets take too much memory and at most
+    /// half of that slab stays. The caller moves its packets.
     pub(super) fn retire_sparse_slab(&mut self) -> Option<u32> {
         if self.size_bytes <= self.live_bytes + self.live_bytes / 16 + 2 * self.slab_bytes {
             return None;
