@@ -362,9 +362,8 @@ impl Encoder {
             return;
         }
         let lasts = self.store.lasts(sequence);
-        for anchor in self.finders.all() {
-            self.index.insert(Key::new(anchor.fingerprint, anchor.offset), sequence, lasts);
-        }
+        let keys = self.finders.all().map(|anchor| Key::new(anchor.fingerprint, anchor.offset));
+        self.index.insert(keys, sequence, lasts);
     }
 
     /// Notes that the receiver holds this packet.
@@ -378,7 +377,7 @@ impl Encoder {
         }
         if let Some(keys) = self.waiting.of(sequence) {
             let lasts = self.store.lasts(sequence);
-            keys.for_each(|key| self.index.insert(key, sequence, lasts));
+            self.index.insert(keys, sequence, lasts);
         } else if self.policy.always_waits()
             && let Some(stored) = self.store.get(sequence)
         {

@@ -11,8 +11,8 @@
 //! +----------+-------------+----------------------------+
 //! ```
 //!
-//! The table grows with the store's content. Each line's entries then go to all lines that may be theirs: an
-//! entry does not tell which of them is.
+//! The table doubles as the store's content grows. Each line's entries then go to both lines that may be
+//! theirs: an entry does not tell which of them is.
 
 use crate::pages::Pages;
 use wire::number::widen;
@@ -20,15 +20,17 @@ use wire::number::widen;
 const ENTRY_BYTES: usize = size_of::<u64>();
 /// Entries of a line, which a processor fetches together.
 const WAYS: usize = 8;
-/// Entries of a line for packets that do not last, where others do.
-const RECENT_WAYS: usize = 5;
+/// Entries of a line for packets that do not last, where others do. A power of two, as the number of the others.
+const RECENT_WAYS: usize = 4;
 const LINE_BYTES: usize = WAYS * ENTRY_BYTES;
 /// Bytes of a store for one byte of its table.
 const STORE_BYTES_A_BYTE: usize = 6;
 /// While the store's content is small, its table could serve as many times the content.
-const SPARE: usize = 4;
-/// The smallest store for which a table is made.
-const LEAST_STORE_BYTES: usize = 64 << 10;
+const SPARE: usize = 6;
+/// Bytes that the table of a small store has beside, for a third of its content.
+const BESIDE_BYTES: usize = 48 << 10;
+/// The fewest lines from which a table doubles.
+const LEAST_LINES: usize = 256;
 
 /// The place of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,10 +92,8 @@ pub struct Index {
     lines: usize,
     /// Entries of a line for packets that do not last.
     recent_ways: usize,
-    /// Content of the store, in bytes, that the table serves.
-    fits_bytes: usize,
-    /// The most content of the store, in bytes.
-    bound_bytes: usize,
+    /// Lines of a table for the whole store.
+    most_lines: usize,
 }
 
 /// Spreads a fingerprint over 64 bits, because sampling made its low bits zero.
@@ -102,9 +102,24 @@ fn spread(fingerprint: u64) -> u64 {
     (product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// Lines for a store with this content.
+/// The number of a key's entry in a table of so many lines, of which `ways` entries from `first` on are in use.
+#[inline]
+fn number(hash: u32, lines: u64, first: usize, ways: usize) -> usize {
+    let line = (u64::from(hash) * lines) >> 32;
+    line as usize * WAYS + first + (hash as usize & (ways - 1))
+}
+
+/// Lines for a store of this size: a number that halves evenly down to a small table.
 fn lines_for(store_bytes: usize) -> usize {
-    (store_bytes / STORE_BYTES_A_BYTE / LINE_BYTES).max(1)
+    let bytes = store_bytes / STORE_BYTES_A_BYTE + (store_bytes / 3).min(BESIDE_BYTES);
+    let lines = (bytes / LINE_BYTES).max(1);
+    let halvings = (lines / LEAST_LINES).max(1).ilog2();
+    lines >> halvings << halvings
+}
+
+/// Lines of the smallest table that doubles to so many.
+fn least_lines(most_lines: usize) -> usize {
+    most_lines >> (most_lines / LEAST_LINES).max(1).ilog2()
 }
 
 impl Index {
@@ -112,14 +127,9 @@ impl Index {
     #[must_use]
     pub fn new(store_bytes: usize, lasts: bool) -> Self {
         let recent_ways = if lasts { RECENT_WAYS } else { WAYS };
-        let mut index = Index {
-            entries: Pages::zeroed(0),
-            lines: 0,
-            recent_ways,
-            fits_bytes: 0,
-            bound_bytes: store_bytes,
-        };
-        index.resize(store_bytes.min(LEAST_STORE_BYTES));
+        let mut index =
+            Index { entries: Pages::zeroed(0), lines: 0, recent_ways, most_lines: lines_for(store_bytes) };
+        index.resize(least_lines(index.most_lines));
         index
     }
 
@@ -129,29 +139,34 @@ impl Index {
     pub fn of_anchors(store_bytes: usize, sample_bits: u32) -> Self {
         let count = (store_bytes >> sample_bits.min(12)).min(store_bytes / ENTRY_BYTES);
         let mut index = Index::new(0, false);
-        index.resize(count * ENTRY_BYTES * STORE_BYTES_A_BYTE);
+        index.most_lines = (count / WAYS).max(1);
+        index.resize(index.most_lines);
         index
     }
 
     /// The store's bound is this many bytes from now on.
     pub fn set_store_bytes(&mut self, store_bytes: usize) {
-        self.bound_bytes = store_bytes;
-        if self.fits_bytes > store_bytes {
-            self.resize(store_bytes);
+        self.most_lines = lines_for(store_bytes);
+        let mut lines = least_lines(self.most_lines);
+        while lines < self.lines.min(self.most_lines) {
+            lines *= 2;
         }
+        self.resize(lines);
     }
 
     /// Makes the table large enough for a store with this content, and larger while there is room: then more
     /// windows are found.
     pub fn fit(&mut self, used_bytes: usize) {
-        if SPARE * used_bytes > self.fits_bytes && self.fits_bytes < self.bound_bytes {
-            self.resize((2 * SPARE * used_bytes).min(self.bound_bytes));
+        let mut lines = self.lines;
+        while lines < self.most_lines && lines * LINE_BYTES * STORE_BYTES_A_BYTE < SPARE * used_bytes {
+            lines *= 2;
+        }
+        if lines > self.lines {
+            self.resize(lines);
         }
     }
 
-    fn resize(&mut self, store_bytes: usize) {
-        self.fits_bytes = store_bytes;
-        let lines = lines_for(store_bytes);
+    fn resize(&mut self, lines: usize) {
         if lines == self.lines {
             return;
         }
@@ -168,23 +183,16 @@ impl Index {
         (self.entries, self.lines) = (entries, lines);
     }
 
-    /// The numbers of a key's two entries.
-    fn numbers(&self, hash: u32) -> (usize, usize) {
-        let line = ((u64::from(hash) * self.lines as u64) >> 32) as usize * WAYS;
-        let way = (hash & 0xff) as usize;
-        let lasting_ways = WAYS - self.recent_ways;
-        (
-            line + ((way * self.recent_ways) >> 8),
-            line + self.recent_ways.min(WAYS - 1) + ((way * lasting_ways) >> 8),
-        )
-    }
-
-    /// Enters a window of a packet, which lasts or not; it overwrites the entry.
-    pub fn insert(&mut self, key: Key, sequence: u64, lasts: bool) {
-        let bits = u64::from(key.tag) << 48 | u64::from(key.offset) << 32 | sequence & 0xffff_ffff;
-        let (recent, lasting) = self.numbers(key.hash);
-        let number = if lasts { lasting } else { recent };
-        self.entries.as_chunks_mut().0[number] = bits.to_ne_bytes();
+    /// Enters windows of a packet, which lasts or not; each overwrites its entry.
+    pub fn insert(&mut self, keys: impl Iterator<Item = Key>, sequence: u64, lasts: bool) {
+        let (first, ways) = self.ways(lasts);
+        let (lines, entries) = (self.lines as u64, self.entries.as_chunks_mut().0);
+        for Key { hash, tag, offset } in keys {
+            let bits = u64::from(tag) << 48 | u64::from(offset) << 32 | sequence & 0xffff_ffff;
+            if let Some(entry) = entries.get_mut(number(hash, lines, first, ways)) {
+                *entry = bits.to_ne_bytes();
+            }
+        }
     }
 
     /// Looks a fingerprint up. Several look-ups take little longer than one, because their memory accesses
@@ -192,10 +200,23 @@ impl Index {
     #[must_use]
     pub fn entry(&self, fingerprint: u64) -> Entry {
         let Key { hash, tag, .. } = Key::new(fingerprint, 0);
-        let (recent, lasting) = self.numbers(hash);
-        let entries = self.entries.as_chunks().0;
-        let (recent, lasting) = (u64::from_ne_bytes(entries[recent]), u64::from_ne_bytes(entries[lasting]));
-        Entry { recent, lasting, tag }
+        let (lines, entries) = (self.lines as u64, self.entries.as_chunks().0);
+        let bits = |lasts: bool| {
+            let (first, ways) = self.ways(lasts);
+            let entry = entries.get(number(hash, lines, first, ways));
+            entry.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+        };
+        let lasting = if self.recent_ways == WAYS { 0 } else { bits(true) };
+        Entry { recent: bits(false), lasting, tag }
+    }
+
+    /// The entries of a line for packets that last, or for the others: the first, and how many.
+    fn ways(&self, lasts: bool) -> (usize, usize) {
+        if lasts && self.recent_ways < WAYS {
+            (RECENT_WAYS, WAYS - RECENT_WAYS)
+        } else {
+            (0, self.recent_ways)
+        }
     }
 
     /// Empties the table.
@@ -238,8 +259,8 @@ mod tests {
         ) {
             let mut index = Index::new(1 << 16, is_of_a_lasting_store);
             let lasts = lasts && is_of_a_lasting_store;
-            index.insert(Key::new(fingerprint, 3), sequence + 1, lasts);
-            index.insert(Key::new(fingerprint, offset), sequence, lasts);
+            index.insert([Key::new(fingerprint, 3)].into_iter(), sequence + 1, lasts);
+            index.insert([Key::new(fingerprint, offset)].into_iter(), sequence, lasts);
             let place = Place { sequence, offset: usize::from(offset) };
             prop_assert_eq!(index.entry(fingerprint).place(sequence + lead, 0), Some(place));
             index.clear();
@@ -254,7 +275,7 @@ mod tests {
             let mut index = Index::new(1 << 21, true);
             index.fit(1 << 20);
             for (sequence, fingerprint) in fingerprints.iter().enumerate() {
-                index.insert(Key::new(*fingerprint, 7), sequence as u64, sequence % 5 == 0);
+                index.insert([Key::new(*fingerprint, 7)].into_iter(), sequence as u64, sequence % 5 == 0);
             }
             let found = |index: &Index, recent_from: u64| {
                 let known = fingerprints.iter().enumerate().filter(|(sequence, fingerprint)| {
@@ -277,18 +298,18 @@ mod tests {
             let mut index = Index::new(store_bytes, lasts);
             for used in [1000, 70_000, store_bytes / 3, store_bytes] {
                 index.fit(used);
-                prop_assert!(index.memory_bytes() <= store_bytes / STORE_BYTES_A_BYTE);
+                prop_assert!(index.memory_bytes() <= store_bytes / STORE_BYTES_A_BYTE + BESIDE_BYTES);
             }
             index.set_store_bytes(4096);
-            prop_assert!(index.memory_bytes() <= 4096 / STORE_BYTES_A_BYTE);
+            prop_assert!(index.memory_bytes() <= 4096 / 2);
         }
     }
 
     #[test]
     fn a_packet_that_left_gives_way_to_one_that_lasts() {
         let mut index = Index::new(1 << 20, true);
-        index.insert(Key::new(9, 3), 40, true);
-        index.insert(Key::new(9, 5), 50, false);
+        index.insert([Key::new(9, 3)].into_iter(), 40, true);
+        index.insert([Key::new(9, 5)].into_iter(), 50, false);
         let sequence = |from| index.entry(9).place(60, from).map(|place| place.sequence);
         assert_eq!((sequence(0), sequence(51)), (Some(50), Some(40)));
     }

@@ -7,9 +7,11 @@
 use memmap2::{Advice, MmapMut};
 use std::ops::{Deref, DerefMut};
 
+/// The smallest size that the kernel gives, and takes back at once.
+const MAPPED_BYTES: usize = 256 << 10;
 /// The smallest size for which large pages are requested. A smaller size would be rounded up to one page.
 /// Fuzzing makes many tables and touches few of their bytes: the kernel clears small pages one by one.
-const LARGE_BYTES: usize = if cfg!(fuzzing) { 128 << 10 } else { 2 << 20 };
+const LARGE_BYTES: usize = 2 << 20;
 
 /// Memory that is zero at first. Many bytes are in large pages, if the system has them.
 pub enum Pages {
@@ -23,9 +25,9 @@ impl Pages {
     /// `count` zero bytes.
     #[must_use]
     pub fn zeroed(count: usize) -> Self {
-        let mapped = if count < LARGE_BYTES { None } else { MmapMut::map_anon(count).ok() };
+        let mapped = if count < MAPPED_BYTES { None } else { MmapMut::map_anon(count).ok() };
         let Some(mapped) = mapped else { return Pages::Allocated(vec![0; count]) };
-        if !cfg!(fuzzing) {
+        if count >= LARGE_BYTES && !cfg!(fuzzing) {
             let _ = mapped.advise(Advice::HugePage); // without large pages the memory works as well
         }
         Pages::Mapped(mapped)
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn few_bytes_and_many_begin_as_zeros_and_keep_what_is_written() {
-        for count in [0, 1, LARGE_BYTES - 1, LARGE_BYTES, LARGE_BYTES + 4097] {
+        for count in [0, 1, MAPPED_BYTES - 1, MAPPED_BYTES, LARGE_BYTES, LARGE_BYTES + 4097] {
             let mut pages = Pages::zeroed(count);
             assert_eq!(pages.len(), count);
             assert!(pages.iter().all(|byte| *byte == 0));

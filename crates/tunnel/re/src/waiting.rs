@@ -40,8 +40,8 @@ pub(crate) struct WaitingAnchors {
 impl WaitingAnchors {
     /// An empty ring, for a store of `store_bytes`.
     pub(crate) fn new(store_bytes: usize) -> Self {
-        let wanted = (store_bytes / STORE_BYTES_AN_ANCHOR).next_power_of_two();
-        let count = wanted.clamp(LEAST_ANCHORS, MOST_ANCHORS);
+        let wanted = (store_bytes / STORE_BYTES_AN_ANCHOR).clamp(LEAST_ANCHORS, MOST_ANCHORS);
+        let count = 1 << wanted.ilog2();
         WaitingAnchors { keys: Vec::new(), packets: Vec::new(), written: 0, count }
     }
 
@@ -65,9 +65,11 @@ impl WaitingAnchors {
             self.packets = vec![NONE; self.count / ANCHORS_A_PACKET];
         }
         let start = self.written;
+        let (all, mask) = (&mut self.keys[..], self.count - 1);
         for key in keys {
-            let at = self.written as usize & (self.count - 1);
-            self.keys[at] = key;
+            if let Some(place) = all.get_mut(self.written as usize & mask) {
+                *place = key;
+            }
             self.written += 1;
         }
         let count = (self.written - start) as usize;

@@ -95,8 +95,7 @@ impl Reader for Fingerprints {
     fn enter(&mut self, sequence: u64, store: &PacketStore) {
         let Some(stored) = store.get(sequence) else { return };
         self.finder.find(stored.packet, stored.payload, &mut self.anchors);
-        for anchor in &self.anchors {
-            self.index.insert(Key::new(anchor.fingerprint, anchor.offset), sequence, false);
-        }
+        let keys = self.anchors.iter().map(|anchor| Key::new(anchor.fingerprint, anchor.offset));
+        self.index.insert(keys, sequence, false);
     }
 }

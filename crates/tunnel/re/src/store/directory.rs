@@ -1,13 +1,15 @@
 //! The stored packets of one generation, by sequence.
 //!
 //! Slots are dense and in order. A group tells which of its 64 sequences have one, and where the first of
-//! them is. A sequence without a stored packet costs a quarter of a byte.
+//! them is. A sequence without a stored packet costs a byte.
 
 use super::log::Location;
 use std::collections::VecDeque;
 
 /// Sequences of a group.
 const GROUP: u64 = 64;
+/// The rank of a sequence without a slot.
+const NONE: u8 = u8::MAX;
 
 /// A stored packet without its bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,12 +23,54 @@ pub(super) struct Slot {
     pub(super) lost: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Group {
-    /// A bit for each sequence, the lowest first.
+    /// Of each sequence with a slot, how many slots of the group came before its own.
+    ranks: [u8; GROUP as usize],
+    /// A bit for each sequence with a slot, the lowest first.
     present: u64,
-    /// Number of the first one's slot, counted from the beginning.
+    /// Number of the group's first slot, counted from the beginning. It may have left.
     first: u32,
+    /// The rank behind the last one.
+    next: u8,
+}
+
+impl Group {
+    fn new(first: u32) -> Self {
+        Group { ranks: [NONE; GROUP as usize], present: 0, first, next: 0 }
+    }
+
+    /// Number of a sequence's slot.
+    fn number(&self, sequence: u64) -> Option<u32> {
+        let rank = self.ranks[(sequence % GROUP) as usize];
+        (rank != NONE).then(|| self.first.wrapping_add(rank.into()))
+    }
+
+    /// Gives a sequence its rank, and returns the number of its slot.
+    fn insert(&mut self, sequence: u64) -> u32 {
+        let at = sequence % GROUP;
+        let mut higher = self.present & !(u64::MAX >> (GROUP - 1 - at));
+        let mut rank = self.next;
+        if higher != 0 {
+            rank = self.ranks[higher.trailing_zeros() as usize];
+        }
+        while higher != 0 {
+            self.ranks[higher.trailing_zeros() as usize] += 1;
+            higher &= higher - 1;
+        }
+        self.ranks[at as usize] = rank;
+        self.present |= 1 << at;
+        self.next += 1;
+        self.first.wrapping_add(rank.into())
+    }
+
+    /// Takes the lowest sequence out.
+    fn pop_lowest(&mut self) {
+        if self.present != 0 {
+            self.ranks[self.present.trailing_zeros() as usize] = NONE;
+            self.present &= self.present - 1;
+        }
+    }
 }
 
 /// The slots and groups.
@@ -47,15 +91,9 @@ impl Directory {
     }
 
     fn position(&self, sequence: u64) -> Option<usize> {
-        let group = self.groups.get(usize::try_from((sequence / GROUP).checked_sub(self.base)?).ok()?)?;
-        let bit = 1 << (sequence % GROUP);
-        (group.present & bit != 0).then(|| self.rank(group, bit))
-    }
-
-    /// Slots before that of this bit.
-    fn rank(&self, group: &Group, bit: u64) -> usize {
-        let before = (group.present & (bit - 1)).count_ones();
-        group.first.wrapping_add(before).wrapping_sub(self.front) as usize
+        let group = (sequence / GROUP).checked_sub(self.base)?;
+        let number = self.groups.get(usize::try_from(group).ok()?)?.number(sequence)?;
+        Some(number.wrapping_sub(self.front) as usize)
     }
 
     pub(super) fn get(&self, sequence: u64) -> Option<&Slot> {
@@ -74,17 +112,14 @@ impl Directory {
             self.base = number;
         }
         while number < self.base {
-            self.groups.push_front(Group { present: 0, first: self.front });
+            self.groups.push_front(Group::new(self.front));
             self.base -= 1;
         }
         let at = (number - self.base) as usize;
         while self.groups.len() <= at {
-            let first = self.front.wrapping_add(self.slots.len() as u32);
-            self.groups.push_back(Group { present: 0, first });
+            self.groups.push_back(Group::new(self.front.wrapping_add(self.slots.len() as u32)));
         }
-        let bit = 1 << (sequence % GROUP);
-        let position = self.rank(&self.groups[at], bit);
-        self.groups[at].present |= bit;
+        let position = self.groups[at].insert(sequence).wrapping_sub(self.front) as usize;
         if position == self.slots.len() {
             self.slots.push_back(slot);
         } else {
@@ -106,9 +141,7 @@ impl Directory {
         let lowest = self.lowest()?;
         self.forget_groups_below(lowest);
         let slot = self.slots.pop_front()?;
-        let first = self.groups.front_mut()?;
-        first.present &= first.present - 1;
-        first.first = first.first.wrapping_add(1);
+        self.groups.front_mut()?.pop_lowest();
         self.front = self.front.wrapping_add(1);
         Some((lowest, slot))
     }

@@ -93,8 +93,8 @@ impl Slab {
 impl Log {
     /// Sets the size of the slabs that come, for a store of `bound_bytes`.
     pub(super) fn fit(&mut self, bound_bytes: usize) {
-        let wanted = (bound_bytes / SLABS).checked_next_power_of_two().unwrap_or(MOST_SLAB_BYTES);
-        self.slab_bytes = wanted.clamp(LEAST_SLAB_BYTES, MOST_SLAB_BYTES);
+        let wanted = (bound_bytes / SLABS).clamp(LEAST_SLAB_BYTES, MOST_SLAB_BYTES);
+        self.slab_bytes = 1 << wanted.ilog2();
     }
 
     /// Bytes of all slabs.

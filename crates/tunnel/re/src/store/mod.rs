@@ -286,12 +286,13 @@ impl PacketStore {
     pub fn insert_of_flow(&mut self, sequence: u64, flow: u32, packet: &[u8], payload: Range<usize>) -> bool {
         let Ok(length) = u16::try_from(packet.len()) else { return false };
         let cost = cost(packet.len());
+        let is_newest = sequence >= self.end;
         let too_old = sequence < self.end.saturating_sub(self.span);
-        if length == 0 || cost > self.recent.bound_bytes || too_old || self.holds(sequence) {
+        if length == 0 || cost > self.recent.bound_bytes || too_old || !is_newest && self.holds(sequence) {
             return false;
         }
         let Some(end) = sequence.checked_add(1) else { return false };
-        if end > self.end {
+        if is_newest {
             self.end = end;
             self.drop_below(end.saturating_sub(self.span));
         }
@@ -377,6 +378,9 @@ impl PacketStore {
 
     /// Lower sequences leave.
     fn drop_below(&mut self, oldest_allowed: u64) {
+        if oldest_allowed <= self.lasting.as_ref().unwrap_or(&self.recent).floor {
+            return;
+        }
         while self.recent.directory.lowest().is_some_and(|lowest| lowest < oldest_allowed) {
             self.drop_lowest_recent();
         }
