@@ -20,7 +20,7 @@ use wire::number::widen;
 const ENTRY_BYTES: usize = size_of::<u64>();
 /// Entries of a line, which a processor fetches together.
 const WAYS: usize = 8;
-/// Entries of a line for packets that do not last, where others do. A power of two, as the number of the others.
+/// Entries of a line for packets that do not last, where others do. Both numbers are powers of two.
 const RECENT_WAYS: usize = 4;
 const LINE_BYTES: usize = WAYS * ENTRY_BYTES;
 /// Bytes of a store for one byte of its table.
@@ -102,7 +102,8 @@ fn spread(fingerprint: u64) -> u64 {
     (product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// The number of a key's entry in a table of so many lines, of which `ways` entries from `first` on are in use.
+/// The number of a key's entry in a table of so many lines. In each line it is one of the `ways` entries from
+/// `first` on.
 #[inline]
 fn number(hash: u32, lines: u64, first: usize, ways: usize) -> usize {
     let line = (u64::from(hash) * lines) >> 32;
