@@ -23,6 +23,22 @@ impl Buffers {
         buffer
     }
 
+    /// Bytes of memory of the buffers that are kept.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.spare_bytes + self.spare.capacity() * size_of::<Vec<u8>>()
+    }
+
+    /// Sets how many bytes are kept at most.
+    pub fn set_limit(&mut self, limit_bytes: usize) {
+        self.limit_bytes = limit_bytes;
+        while self.spare_bytes > limit_bytes
+            && let Some(buffer) = self.spare.pop()
+        {
+            self.spare_bytes -= buffer.capacity();
+        }
+    }
+
     /// Takes a buffer back.
     pub fn recycle(&mut self, mut buffer: Vec<u8>) {
         let fits = self.spare_bytes + buffer.capacity() <= self.limit_bytes;

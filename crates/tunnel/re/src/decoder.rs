@@ -33,6 +33,18 @@ impl Decoder {
         }
     }
 
+    /// Sets another agreed size of the store. If it is smaller, the lowest sequences leave.
+    pub fn set_store_bytes(&mut self, bytes: usize) {
+        self.encoder.store_bytes = bytes;
+        self.store.set_bound_bytes(receiver_bytes(bytes));
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.store.memory_bytes()
+    }
+
     /// Bytes of memory of the store, once it has been full.
     #[must_use]
     pub fn size_bytes(&self) -> usize {

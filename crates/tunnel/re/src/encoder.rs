@@ -12,7 +12,7 @@ use crate::form::Writer;
 use crate::index::{Index, Place};
 use crate::parameters::{Form, Parameters, Policy};
 use crate::policy::ReferencePolicy;
-use crate::sparing::Sparing;
+use crate::sparing::{Entering, Sparing};
 use crate::statistics::EncoderStatistics;
 use crate::store::PacketStore;
 use crate::waiting::WaitingAnchors;
@@ -126,6 +126,34 @@ impl Encoder {
     pub fn with_secret(mut self, secret: u64) -> Self {
         self.finders.set_secret(secret);
         self
+    }
+
+    /// Sets another size of the store. If it is smaller, the lowest sequences leave.
+    pub fn set_store_bytes(&mut self, bytes: usize) {
+        if bytes == self.parameters.store_bytes || self.parameters.policy == Policy::Off {
+            return;
+        }
+        self.parameters.store_bytes = bytes;
+        self.store.set_bound_bytes(bytes);
+        self.index = Index::new(bytes, self.parameters.sample_bits);
+        self.waiting.clear();
+        self.continuations.clear();
+        if self.has_own_index() {
+            return;
+        }
+        let held: Vec<u64> = self.store.sequences_by_arrival().collect();
+        for sequence in held {
+            if let Some(stored) = self.store.get(sequence) {
+                self.finders.find_again(Entering::All, &stored);
+                self.enter_anchors(sequence);
+            }
+        }
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.store.memory_bytes() + self.index.size_bytes() + self.waiting.memory_bytes()
     }
 
     /// Bytes of memory of the store and the index, once the store has been full.

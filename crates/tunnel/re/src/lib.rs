@@ -62,6 +62,9 @@ pub use statistics::EncoderStatistics;
 use std::ops::Range;
 use wire::inner::Inner;
 
+/// Bytes of memory of a full store, by its bound in bytes: at most this percentage.
+pub const MEMORY_PER_STORED_PERCENT: usize = 130;
+
 /// The range of `packet` that is searched: the transport payload. `None` if the payload is shorter than one
 /// window; neither end stores such a packet.
 ///

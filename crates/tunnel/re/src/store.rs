@@ -27,10 +27,10 @@ const AHEAD_BYTES: usize = 1536;
 const LINE_BYTES: usize = 64;
 
 /// Bytes that a receiver keeps for a sender that keeps `store_bytes`. The surplus is an eighth, and at least
-/// the size of a burst of overtaking packets.
+/// the size of a burst of overtaking packets. A small store is doubled at most.
 #[must_use]
 pub fn receiver_bytes(store_bytes: usize) -> usize {
-    store_bytes.saturating_add((store_bytes / 8).max(256 << 10))
+    store_bytes.saturating_add((store_bytes / 8).max(store_bytes.min(256 << 10)))
 }
 
 /// A stored packet.
@@ -106,6 +106,34 @@ impl PacketStore {
             head: 0,
             order: VecDeque::new(),
         }
+    }
+
+    /// Sets another bound. If it is smaller, the lowest sequences leave.
+    pub fn set_bound_bytes(&mut self, bound_bytes: usize) {
+        if bound_bytes.min(1 << 30) == self.bound_bytes {
+            return;
+        }
+        let mut held: Vec<u64> = self.sequences_by_arrival().collect();
+        held.sort_unstable();
+        let mut next = PacketStore::new(bound_bytes);
+        for sequence in held {
+            let Some(stored) = self.get(sequence) else { continue };
+            if next.insert_of_flow(sequence, stored.flow, stored.packet, stored.payload.clone())
+                && let Some(slot) = next.slot_mut(sequence)
+            {
+                (slot.confirmed, slot.lost) = (stored.confirmed, stored.lost);
+            }
+        }
+        next.end = next.end.max(self.end);
+        *self = next;
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.ring.len()
+            + self.slots.capacity() * size_of::<Slot>()
+            + self.order.capacity() * size_of::<(u64, u32)>()
     }
 
     /// Bytes of memory of a store that has been full.

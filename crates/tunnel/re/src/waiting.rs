@@ -55,6 +55,11 @@ impl WaitingAnchors {
         there.then(|| (at..at + packet.count).map(|at| self.keys[at % ANCHORS]))
     }
 
+    /// Bytes of memory now.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<Key>() + self.packets.capacity() * size_of::<Packet>()
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.packets.fill(NONE);

@@ -71,6 +71,10 @@ impl Headers {
         (slot.sequence == sequence && slot.length > 0).then(|| &slot.bytes[..usize::from(slot.length)])
     }
 
+    fn memory_bytes(&self) -> usize {
+        self.slots.len() * size_of::<Slot>()
+    }
+
     fn clear(&mut self) {
         self.slots.iter_mut().for_each(|slot| slot.length = 0);
     }
@@ -167,6 +171,15 @@ impl Compress {
         out.extend_from_slice(regions);
         out.extend_from_slice(literals);
         true
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.headers.memory_bytes()
+            + self.flows.len() * size_of::<Option<Flow>>()
+            + self.delta.capacity()
+            + self.compressed.capacity()
     }
 
     /// Sets whether packets wait for the processor and not for the link. Literals are then compressed rarely.
@@ -295,6 +308,12 @@ impl Decompress {
         if let Some(split) = headers::split(packet) {
             self.headers.put(sequence, split.header);
         }
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.headers.memory_bytes() + self.header.capacity() + self.shim.capacity()
     }
 
     /// Forgets everything.

@@ -7,6 +7,7 @@
 use crate::elimination::compress::{Compress, Decompress, DecompressError, Reduction, Shortening};
 use re::mac::PacketMac;
 use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
+use streams::Tally;
 use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
@@ -22,6 +23,7 @@ pub struct Reduce {
     compress: Option<Compress>,
     /// The reduced frame, before it is made shorter.
     frame: Vec<u8>,
+    tally: Tally,
 }
 
 /// The shape of a packet on the air.
@@ -83,7 +85,41 @@ impl Reduce {
             generation: 0,
             compress: shortens.then(|| Compress::new(shortening)),
             frame: Vec::new(),
+            tally: Tally::default(),
         }
+    }
+
+    /// Sets another bound of the store, in bytes. If it is smaller, the oldest packets leave.
+    pub fn set_store_bytes(&mut self, bytes: usize) {
+        let Some(parameters) = &mut self.parameters else { return };
+        parameters.store_bytes = bytes;
+        if let Some(encoder) = &mut self.encoder {
+            encoder.set_store_bytes(bytes);
+        }
+    }
+
+    /// Whether there is a store, or one with the first packet.
+    #[must_use]
+    pub fn has_store(&self) -> bool {
+        self.parameters.is_some()
+    }
+
+    /// Bytes of memory of the store now.
+    #[must_use]
+    pub fn store_memory_bytes(&self) -> usize {
+        self.encoder.as_ref().map_or(0, Encoder::memory_bytes)
+    }
+
+    /// Bytes of memory beside the store now.
+    #[must_use]
+    pub fn other_memory_bytes(&self) -> usize {
+        self.compress.as_ref().map_or(0, Compress::memory_bytes) + self.frame.capacity()
+    }
+
+    /// What went by the store, and what that saved.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// Appends `packet` as the last frame of a unit, reduced where that pays.
@@ -113,6 +149,10 @@ impl Reduce {
             out.extend_from_slice(body);
         }
         let frame_bytes = out.len() - start;
+        if self.parameters.is_some() {
+            self.tally.stored_bytes += packet.len() as u64;
+            self.tally.saved_bytes += removed_bytes.unwrap_or(0) as u64;
+        }
         let written = Written {
             frame_type,
             reduced,
@@ -263,6 +303,7 @@ pub struct Restore {
     form: Form,
     /// Whether the peer writes a form that does not name packets, and so may mean any.
     is_injected: bool,
+    tally: Tally,
 }
 
 /// Why a packet could not be restored.
@@ -322,7 +363,39 @@ impl Restore {
         let announced = Parameters { window_bytes, sample_bits, store_bytes, ..Parameters::default() };
         let is_sane = announced.validate().is_ok();
         let decoder = is_sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
-        Restore { decoder, decompress: Decompress::new(), generation: 0, form, is_injected: false }
+        let (decompress, tally) = (Decompress::new(), Tally::default());
+        Restore { decoder, decompress, generation: 0, form, is_injected: false, tally }
+    }
+
+    /// Sets another bound of the peer's store, in bytes, which this one follows.
+    pub fn set_store_bytes(&mut self, bytes: usize) {
+        if let Some(decoder) = &mut self.decoder {
+            decoder.set_store_bytes(bytes);
+        }
+    }
+
+    /// Whether there is a store.
+    #[must_use]
+    pub fn has_store(&self) -> bool {
+        self.decoder.is_some()
+    }
+
+    /// Bytes of memory of the store now.
+    #[must_use]
+    pub fn store_memory_bytes(&self) -> usize {
+        self.decoder.as_ref().map_or(0, Decoder::memory_bytes)
+    }
+
+    /// Bytes of memory beside the store now.
+    #[must_use]
+    pub fn other_memory_bytes(&self) -> usize {
+        self.decompress.memory_bytes()
+    }
+
+    /// What went by the store, and what that saved.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// The generation of the store.
@@ -371,6 +444,7 @@ impl Restore {
         let start = out.len();
         decoder.restore(sequence, form, reduced.shim, out)?;
         if mac.verifies(sequence, &out[start..], reduced.mac) {
+            self.tally.saved_bytes += (out.len() - start).saturating_sub(body.len()) as u64;
             return Ok(());
         }
         out.truncate(start);
@@ -396,6 +470,9 @@ impl Restore {
         let finished = decompressed.unfinished.is_none_or(|header| header.finish(&mut out[start..]).is_ok());
         // without regions every byte stood inside the seal, or in a header that both ends know to be the same
         if finished && decompressed.mac.is_none_or(|proof| mac.verifies(sequence, &out[start..], proof)) {
+            if decompressed.mac.is_some() {
+                self.tally.saved_bytes += (out.len() - start).saturating_sub(body.len()) as u64;
+            }
             return Ok(());
         }
         out.truncate(start);
@@ -406,6 +483,7 @@ impl Restore {
     pub fn store(&mut self, sequence: u64, packet: &[u8], inner: &Inner) {
         if let Some(decoder) = &mut self.decoder {
             decoder.store(sequence, packet, inner);
+            self.tally.stored_bytes += packet.len() as u64;
         }
         self.decompress.hold(sequence, packet);
     }

@@ -130,6 +130,23 @@ impl Queue {
         self.signals = self.signals.max(packets);
     }
 
+    /// Sets the most bytes that wait. Packets beyond leave as others come.
+    pub fn set_limit(&mut self, limit_bytes: usize) {
+        if limit_bytes != self.limit_bytes {
+            self.limit_bytes = limit_bytes;
+            self.buffers.set_limit(limit_bytes);
+        }
+    }
+
+    /// Bytes of memory now: of buffers as much as waits, or is spare.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes
+            + self.buffers.memory_bytes()
+            + self.buckets.capacity() * size_of::<Bucket>()
+            + self.slots.memory_bytes()
+    }
+
     /// Bytes that wait.
     #[must_use]
     pub fn bytes(&self) -> usize {
