@@ -27,10 +27,10 @@ const AHEAD_BYTES: usize = 1536;
 const LINE_BYTES: usize = 64;
 
 /// Bytes that a receiver keeps for a sender that keeps `store_bytes`. The surplus is an eighth, and at least
-/// the size of a burst of overtaking packets. A small store is doubled at most.
+/// the size of a burst of overtaking packets.
 #[must_use]
 pub fn receiver_bytes(store_bytes: usize) -> usize {
-    store_bytes.saturating_add((store_bytes / 8).max(store_bytes.min(256 << 10)))
+    store_bytes.saturating_add((store_bytes / 8).max(256 << 10))
 }
 
 /// A stored packet.

@@ -157,6 +157,15 @@ impl Sender {
         });
     }
 
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let of = |kept: &Kept| kept.body.capacity() + kept.refers_to.capacity() * size_of::<u64>();
+        let (kept, spare) =
+            (self.kept.iter().map(of).sum::<usize>(), self.spare.iter().map(of).sum::<usize>());
+        kept + spare + (self.kept.capacity() + self.spare.capacity()) * size_of::<Kept>()
+    }
+
     fn drop_front(&mut self) {
         if let Some(kept) = self.kept.pop_front() {
             if kept.frame_type.is_some() {

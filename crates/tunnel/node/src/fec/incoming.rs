@@ -43,6 +43,12 @@ impl Incoming {
         }
     }
 
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.decoder.memory_bytes()
+    }
+
     /// A unit with these frames came under this number; its counter and session. Whether it is new: it was
     /// not restored before.
     pub fn take_source(

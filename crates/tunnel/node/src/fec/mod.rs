@@ -28,6 +28,12 @@ impl Fec {
     pub fn new(sends: bool, expects: bool) -> Self {
         Fec { outgoing: sends.then(Outgoing::default), incoming: Incoming::new(expects) }
     }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, Outgoing::memory_bytes) + self.incoming.memory_bytes()
+    }
 }
 
 /// The frames of a unit that repairs restore: all but the lane, if one of them is a packet, a part of one,

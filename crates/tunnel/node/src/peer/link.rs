@@ -122,10 +122,6 @@ pub fn store_kib(config: &Config) -> u32 {
     u32::try_from(start_bytes(config) / 1024).unwrap_or(u32::MAX)
 }
 
-/// The receiver of a peer that cannot change bounds keeps at least what a store of this size wants: such a
-/// peer counts on the surplus of receivers in former versions.
-const LEAST_FIXED: usize = 256 << 10;
-
 impl Link {
     /// A new link of these ends with the peer that said `hello`. `shares`: this node has a group.
     /// `bytes_a_second`: its rate, if the user told it.
@@ -148,8 +144,6 @@ impl Link {
         let no_streams = NoStreams::of(config, ends.is_plain, can(STREAMS), shares && can(LISTENS));
         let agrees = config.memory.is_some() && can(BOUNDS_STORES) && store_bytes > 0;
         let bounds = agrees.then(|| Agreement::new(store_bytes, no_streams.is_none()));
-        let received_bytes =
-            if agrees || store_bytes == 0 { store_bytes } else { store_bytes.max(LEAST_FIXED) };
         let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
         // compressed content repeats nothing that others could have heard; shared packets are compressed when
         // they are cut
@@ -174,7 +168,7 @@ impl Link {
             restore: Restore::new(
                 hello.window_bytes.into(),
                 hello.sample_bits.into(),
-                received_bytes,
+                store_bytes,
                 parameters.form,
             ),
             path_delay: PathDelay::default(),
@@ -220,12 +214,6 @@ impl Link {
     #[must_use]
     pub fn store_bytes(&self) -> usize {
         self.store_bytes
-    }
-
-    /// Bytes of the store for what the peer sends, where both bounds stay as they began.
-    #[must_use]
-    pub fn fixed_received_bytes(&self) -> Option<usize> {
-        (self.bounds.is_none() && self.store_bytes > 0).then(|| self.store_bytes.max(LEAST_FIXED))
     }
 
     /// A datagram begins, with this left over from the one before: the link sequence under which it travels.
@@ -297,7 +285,8 @@ impl Link {
     #[must_use]
     pub fn other_memory_bytes(&self) -> usize {
         let cache = self.roles.listener().map_or(0, |listener| listener.memory_bytes());
-        self.reduce.other_memory_bytes() + self.restore.other_memory_bytes() + cache
+        let stages = self.reduce.other_memory_bytes() + self.restore.other_memory_bytes();
+        stages + self.arq.memory_bytes() + self.fec.memory_bytes() + self.tcp.memory_bytes() + cache
     }
 
     /// Loses what is stored of packets from the peer, and tells it so.

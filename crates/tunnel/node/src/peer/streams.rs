@@ -267,8 +267,5 @@ impl Peer {
             key,
             secret: it.secret,
         });
-        if let Some(bytes) = link.fixed_received_bytes() {
-            it.streams.reader_mut().set_store_bytes(bytes);
-        }
     }
 }

@@ -23,6 +23,13 @@ pub struct Encoder {
 }
 
 impl Encoder {
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let sources = self.sources.iter().map(|source| source.bytes.capacity() + size_of::<Source>());
+        sources.chain(self.spare.iter().map(Vec::capacity)).sum()
+    }
+
     /// Keeps a source that leaves at `now`. Its number is above all before.
     pub fn push(&mut self, now: Duration, number: u64, source: &[u8]) {
         while self.sources.front().is_some_and(|oldest| oldest.number + MAX_SPAN <= number) {

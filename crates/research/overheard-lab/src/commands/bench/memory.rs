@@ -1,0 +1,165 @@
+//! Resident memory of a gateway at full load both ways, beside its budget.
+//!
+//! The gateway is a whole process with a TUN device, in a namespace of its own. Its stations are state
+//! machines in this process, which send and receive by UDP on the namespace's loopback. Each gets and sends
+//! packets of which half the bytes repeat. The resident memory of the process, less that before the first
+//! station came, is compared with the budget.
+
+mod stations;
+
+use super::{Progress, Row};
+use anyhow::{Context, bail};
+use lab::{Namespace, Program, Run};
+use node::{NetworkKey, PrivateKey};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use stations::Stations;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Numbers of stations.
+const PEERS: [usize; 4] = [1, 10, 100, 1000];
+/// The budget in MiB, and what a station's own node may have.
+const BUDGET_MIB: usize = 64;
+/// The load lasts so long at the least, and longer for many stations.
+const LOAD: Duration = Duration::from_secs(20);
+const LOAD_FOR_EACH: Duration = Duration::from_millis(20);
+/// The gateway's port.
+const PORT: u16 = 4780;
+/// Timeout of its start.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What one measurement gave, in bytes.
+struct Measured {
+    idle: u64,
+    peak: u64,
+    carried: u64,
+}
+
+pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
+    let progress = Progress::new(false, u64::from(runs) * PEERS.len() as u64, "starting a gateway");
+    let mut rows = Vec::new();
+    for peers in PEERS {
+        let (mut idle, mut above, mut carried) = (Vec::new(), Vec::new(), Vec::new());
+        for run in 0..runs {
+            progress.say(format!("{peers} stations, run {} of {runs}", run + 1));
+            let measured = once(peers)?;
+            idle.push(measured.idle);
+            above.push(measured.peak.saturating_sub(measured.idle));
+            carried.push(measured.carried);
+            progress.step();
+        }
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let name = |what: &str| format!("{peers} peers: {what}");
+        rows.push(Row::new(name("budget"), BUDGET_MIB as f64, "MiB"));
+        rows.push(Row::new(name("idle"), mib(median(idle)), "MiB"));
+        rows.push(Row::new(name("carried"), mib(median(carried)), "MiB"));
+        let peak = mib(median(above));
+        rows.push(Row::new(name("peak above idle"), peak, "MiB"));
+        rows.push(Row::new(name("peak of the budget"), peak / BUDGET_MIB as f64, "ratio"));
+    }
+    progress.finish();
+    Ok(rows)
+}
+
+fn median(mut all: Vec<u64>) -> u64 {
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().unwrap_or_default()
+}
+
+fn once(peers: usize) -> anyhow::Result<Measured> {
+    let run = Run::begin().context("`bench memory` makes a network namespace")?;
+    let Some(gateway) = Namespace::make(&run, &["gateway"])?.into_iter().next() else {
+        bail!("the namespace is missing after it was made");
+    };
+    gateway.ip("link set lo up\n")?;
+    let rng = &mut StdRng::seed_from_u64(1);
+    let key = PrivateKey::generate(rng);
+    let network = NetworkKey::generate(rng);
+    let keys: Vec<PrivateKey> = (0..peers).map(|_| PrivateKey::generate(rng)).collect();
+    let mut program = start(&run, &gateway, (&key, &network), &keys)?;
+    let process = process_of(run.folder())?;
+    let idle = resident_bytes(process)?;
+    let mut stations = gateway.enter(|| Stations::new(&key.public(), &network, keys, PORT))??;
+    let until = Instant::now() + LOAD + LOAD_FOR_EACH * u32::try_from(peers).unwrap_or(u32::MAX);
+    let mut peak = idle;
+    while Instant::now() < until {
+        stations.carry(Duration::from_millis(200))?;
+        peak = peak.max(resident_bytes(process)?);
+    }
+    let carried = stations.carried_bytes();
+    program.stop();
+    Ok(Measured { idle, peak, carried })
+}
+
+/// Starts the gateway, and waits for its socket.
+fn start(
+    run: &Run,
+    gateway: &Namespace,
+    (key, network): (&PrivateKey, &NetworkKey),
+    stations: &[PrivateKey],
+) -> anyhow::Result<Program> {
+    let folder = run.folder();
+    fs::write(folder.join("gateway.key"), format!("{key}\n"))?;
+    fs::write(folder.join("network.key"), format!("{network}\n"))?;
+    let mut config = format!(
+        "[node]\nrole = \"gateway\"\nprivate_key_file = \"gateway.key\"\nnetwork_key_file = \"network.key\"\n\
+         revoked_file = \"revoked\"\nlisten = \"127.0.0.1:{PORT}\"\nstatus_socket = \"socket\"\n\
+         [tunnel]\ninterface = \"memory0\"\naddresses = [\"10.80.0.1/16\"]\nmtu = 1400\n\
+         [memory]\nmib = {BUDGET_MIB}\n"
+    );
+    for (at, station) in stations.iter().enumerate() {
+        let address = stations::address(at);
+        write!(
+            config,
+            "[[peer]]\nname = \"station-{at}\"\npublic_key = \"{}\"\nallowed_ips = [\"{address}/32\"]\n",
+            station.public()
+        )?;
+    }
+    let path = folder.join("gateway.toml");
+    fs::write(&path, config)?;
+    let log = fs::File::create(folder.join("log"))?;
+    let mut command = Command::new(crate::programs::find()?.overheard);
+    command.arg("up").arg(&path).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    let program = Program::start(gateway, command, "overheard")?;
+    let socket = folder.join("socket");
+    let until = Instant::now() + PATIENCE;
+    while !socket.exists() {
+        if Instant::now() > until {
+            bail!(
+                "the gateway does not start: {}",
+                fs::read_to_string(folder.join("log")).unwrap_or_default()
+            );
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    Ok(program)
+}
+
+/// The process that has the configuration of this folder on its command line.
+fn process_of(folder: &Path) -> anyhow::Result<u32> {
+    let config = folder.join("gateway.toml");
+    let wanted = config.to_string_lossy();
+    for entry in fs::read_dir("/proc")?.flatten() {
+        let Some(process) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let arguments: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        if arguments.get(1) == Some(&&b"up"[..]) && arguments.contains(&wanted.as_bytes()) {
+            return Ok(process);
+        }
+    }
+    bail!("the gateway's process is not there")
+}
+
+/// The resident memory of a process.
+fn resident_bytes(process: u32) -> anyhow::Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).context("the gateway ended")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Rss:")).context("no Rss")?;
+    Ok(line.trim().trim_end_matches(" kB").trim().parse::<u64>()? * 1024)
+}
