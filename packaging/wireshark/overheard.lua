@@ -56,6 +56,7 @@ local FRAMES = {
     [40] = "stream: credit",
     [41] = "stream: abort",
     [42] = "stream: stored",
+    [43] = "store bounds",
 }
 -- Frames that take a link sequence, and those that name an earlier one.
 local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }

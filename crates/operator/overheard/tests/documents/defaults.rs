@@ -63,7 +63,8 @@ const STREAMS: &str = "crates/operator/daemon/src/config/streams.rs";
 const PARAMETERS: &str = "crates/tunnel/re/src/parameters.rs";
 
 /// Defaults that depend on other keys.
-const BY_OTHER_KEYS: [&str; 5] = [
+const BY_OTHER_KEYS: [&str; 6] = [
+    "[reduce] store_mib",
     "[shorten] headers",
     "[shorten] literals",
     "[shorten] packing",

@@ -37,27 +37,33 @@ struct Measured {
     idle: u64,
     peak: u64,
     carried: u64,
+    /// What the gateway counts in stores and beside them, at the end.
+    stores: u64,
+    beside: u64,
 }
 
 pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
     let progress = Progress::new(false, u64::from(runs) * PEERS.len() as u64, "starting a gateway");
     let mut rows = Vec::new();
     for peers in PEERS {
-        let (mut idle, mut above, mut carried) = (Vec::new(), Vec::new(), Vec::new());
+        let mut all = Vec::new();
         for run in 0..runs {
             progress.say(format!("{peers} stations, run {} of {runs}", run + 1));
-            let measured = once(peers)?;
-            idle.push(measured.idle);
-            above.push(measured.peak.saturating_sub(measured.idle));
-            carried.push(measured.carried);
+            all.push(once(peers)?);
             progress.step();
         }
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let mib = |of: fn(&Measured) -> u64| median(all.iter().map(of).collect()) as f64 / f64::from(1 << 20);
         let name = |what: &str| format!("{peers} peers: {what}");
         rows.push(Row::new(name("budget"), BUDGET_MIB as f64, "MiB"));
-        rows.push(Row::new(name("idle"), mib(median(idle)), "MiB"));
-        rows.push(Row::new(name("carried"), mib(median(carried)), "MiB"));
-        let peak = mib(median(above));
+        for (what, of) in [
+            ("idle", (|it| it.idle) as fn(&Measured) -> u64),
+            ("carried", |it| it.carried),
+            ("counted in stores", |it| it.stores),
+            ("counted beside stores", |it| it.beside),
+        ] {
+            rows.push(Row::new(name(what), mib(of), "MiB"));
+        }
+        let peak = mib(|it| it.peak.saturating_sub(it.idle));
         rows.push(Row::new(name("peak above idle"), peak, "MiB"));
         rows.push(Row::new(name("peak of the budget"), peak / BUDGET_MIB as f64, "ratio"));
     }
@@ -91,8 +97,11 @@ fn once(peers: usize) -> anyhow::Result<Measured> {
         peak = peak.max(resident_bytes(process)?);
     }
     let carried = stations.carried_bytes();
+    let report = daemon::status_socket::ask(&run.folder().join("socket"))?;
+    let memory = report.snapshot.node.memory.context("the gateway has no budget")?;
+    let (stores, beside) = (memory.store_bytes as u64, memory.other_bytes as u64);
     program.stop();
-    Ok(Measured { idle, peak, carried })
+    Ok(Measured { idle, peak, carried, stores, beside })
 }
 
 /// Starts the gateway, and waits for its socket.
