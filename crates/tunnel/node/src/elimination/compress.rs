@@ -7,6 +7,7 @@
 
 use re::literals::{Compressor, Expander};
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use wire::frame::PACKET_MAC_BYTES;
 use wire::headers::{self, Context, Unfinished};
 use wire::inner::Flow;
@@ -160,10 +161,11 @@ impl Headers {
 pub struct Compress {
     shortening: Shortening,
     headers: Headers,
-    /// Flows of the packets in `headers`, by the same slots.
-    flows: Box<[Option<Flow>]>,
-    /// The newest confirmed packet of each flow.
-    confirmed: BTreeMap<Flow, u64>,
+    /// Hashes of the flows of the packets in `headers`, by the same slots. Two flows with one hash only find
+    /// headers that differ more.
+    flows: Box<[u64]>,
+    /// The newest confirmed packet of each flow, by its hash.
+    confirmed: BTreeMap<u64, u64>,
     compressor: Compressor,
     delta: Vec<u8>,
     compressed: Vec<u8>,
@@ -185,7 +187,7 @@ impl Compress {
     #[must_use]
     pub fn new(shortening: Shortening) -> Self {
         let headers = Headers::new();
-        let flows = vec![None; headers.slots.len()].into();
+        let flows = vec![0; headers.slots.len()].into();
         Compress {
             shortening,
             headers,
@@ -213,7 +215,8 @@ impl Compress {
         let mut what = if mac.is_some() { short::REGIONS } else { 0 };
         self.delta.clear();
         if let Some(split) = self.shortening.headers.then(|| headers::split(packet)).flatten() {
-            if let Some(&confirmed) = self.confirmed.get(flow)
+            let flow = hash_of(flow);
+            if let Some(&confirmed) = self.confirmed.get(&flow)
                 && sequence - confirmed < REACH
                 && let Some(context) = self.headers.get(confirmed)
             {
@@ -226,7 +229,7 @@ impl Compress {
                 }
             }
             self.headers.put(sequence, split.header);
-            self.flows[sequence as usize % self.headers.slots.len()] = Some(*flow);
+            self.flows[sequence as usize % self.headers.slots.len()] = flow;
         }
         if what & short::HEADER == 0 {
             self.delta.clear();
@@ -252,7 +255,7 @@ impl Compress {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.headers.memory_bytes()
-            + self.flows.len() * size_of::<Option<Flow>>()
+            + self.flows.len() * size_of::<u64>()
             + self.delta.capacity()
             + self.compressed.capacity()
     }
@@ -268,7 +271,7 @@ impl Compress {
         if self.headers.get(sequence).is_none() {
             return;
         }
-        let Some(flow) = self.flows[at] else { return };
+        let flow = self.flows[at];
         let newest = self.confirmed.entry(flow).or_insert(sequence);
         *newest = sequence.max(*newest);
         if self.confirmed.len() > MAX_FLOWS
@@ -284,6 +287,12 @@ impl Compress {
         self.headers.clear();
         self.confirmed.clear();
     }
+}
+
+fn hash_of(flow: &Flow) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    flow.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The receiving side.

@@ -43,8 +43,8 @@ pub struct Agreement {
 pub struct Pair {
     /// What this node would use for what it sends.
     wishes: usize,
-    /// What it may use by its own memory.
-    allotted: usize,
+    /// What it uses: no more than the peer keeps.
+    uses: usize,
     /// What the peer keeps of that.
     peer_keeps: usize,
     /// What this node says it keeps.
@@ -72,7 +72,7 @@ impl Pair {
     fn new(start: usize) -> Self {
         Pair {
             wishes: start,
-            allotted: start,
+            uses: start,
             peer_keeps: start,
             keeps: start,
             kept: start,
@@ -84,7 +84,7 @@ impl Pair {
     /// The bound of the store of what is sent.
     #[must_use]
     pub fn uses(&self) -> usize {
-        self.allotted.min(self.peer_keeps)
+        self.uses
     }
 
     /// The bound of the store of what is received.
@@ -108,9 +108,9 @@ impl Pair {
     /// Gives so much memory to the two stores. Whether there is something to say.
     fn allot(&mut self, now: Duration, number: u32, allotment: Allotment) -> bool {
         let Allotment { sent, wishes, received } = allotment;
-        let uses = self.uses();
-        self.allotted = sent;
-        let mut changed = uses != self.uses() || differs(self.wishes, wishes);
+        let before = self.uses;
+        self.uses = sent.min(self.peer_keeps);
+        let mut changed = before != self.uses || differs(self.wishes, wishes);
         if changed {
             self.wishes = wishes;
         }
@@ -133,6 +133,8 @@ impl Pair {
     fn take(&mut self, now: Duration, seen: u32, said: Bounds) {
         let bytes = |kib: u32| (kib as usize).saturating_mul(1024).min(MOST_BOUND);
         self.peer_keeps = bytes(said.keeps);
+        // more is used only when the own memory is looked at again: others may have what was given back
+        self.uses = self.uses.min(self.peer_keeps);
         self.peer_wishes = bytes(said.wishes);
         let uses = bytes(said.uses);
         if let Some(shrink) = self.shrink.as_mut().filter(|shrink| seen >= shrink.number) {
@@ -332,6 +334,9 @@ mod tests {
         assert_eq!(ends[1].packets().peer_wishes(), 8 * START);
         ends[1].allot(SECOND, of(START, 4 * START), None);
         assert_eq!((ends[1].packets().kept(), ends[0].packets().uses()), (4 * START, START));
+        exchange(SECOND, &mut ends);
+        assert_eq!(ends[0].packets().uses(), START, "its memory is not allotted yet");
+        ends[0].allot(SECOND, of(8 * START, START), None);
         exchange(SECOND, &mut ends);
         assert_eq!(ends[0].packets().uses(), 4 * START);
         ends[1].allot(2 * SECOND, of(START, START), None);

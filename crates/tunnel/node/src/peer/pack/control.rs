@@ -188,6 +188,7 @@ impl Peer {
                 let Some(bounds) = &mut link.bounds else { return false };
                 let makes_sense = bounds.take(now, &said);
                 self.apply_bounds();
+                ctx.memory.look_sooner(now);
                 makes_sense
             }
             FrameType::Close => {
