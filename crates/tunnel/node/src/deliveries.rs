@@ -40,6 +40,11 @@ impl Deliveries {
         self.packets.pop_front()
     }
 
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.buffers.trim();
+    }
+
     /// Bytes of memory now.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {

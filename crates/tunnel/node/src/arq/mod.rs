@@ -89,6 +89,11 @@ impl Arq {
         }
     }
 
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.sender.iter_mut().for_each(Sender::trim);
+    }
+
     /// Bytes of memory now.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {

@@ -93,6 +93,10 @@ impl Reduce {
     pub fn set_store_bytes(&mut self, bytes: usize) {
         let Some(parameters) = &mut self.parameters else { return };
         parameters.store_bytes = bytes;
+        if bytes == 0 {
+            // a later one begins with nothing, as after a loss of memory
+            self.encoder = None;
+        }
         if let Some(encoder) = &mut self.encoder {
             encoder.set_store_bytes(bytes);
         }
@@ -198,6 +202,7 @@ impl Reduce {
     ) -> Option<usize> {
         let encoder = match &mut self.encoder {
             Some(encoder) => encoder,
+            None if self.parameters.as_ref().is_none_or(|it| it.store_bytes == 0) => return None,
             // its secret follows from the pair's key, which comes with the first packet
             None => {
                 let secret = u64::from_le_bytes(mac.of(u64::MAX, b"what encoders look for"));
@@ -303,6 +308,8 @@ pub struct Restore {
     form: Form,
     /// Whether the peer writes a form that does not name packets, and so may mean any.
     is_injected: bool,
+    /// Packets are stored: the peer refers to some.
+    stores: bool,
     tally: Tally,
 }
 
@@ -364,14 +371,17 @@ impl Restore {
         let is_sane = announced.validate().is_ok();
         let decoder = is_sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes));
         let (decompress, tally) = (Decompress::new(), Tally::default());
-        Restore { decoder, decompress, generation: 0, form, is_injected: false, tally }
+        Restore { decoder, decompress, generation: 0, form, is_injected: false, stores: true, tally }
     }
 
-    /// Sets another bound of the peer's store, in bytes, which this one follows.
+    /// Sets another bound of the peer's store, in bytes, which this one follows. 0: nothing is stored.
     pub fn set_store_bytes(&mut self, bytes: usize) {
-        if let Some(decoder) = &mut self.decoder {
-            decoder.set_store_bytes(bytes);
+        let Some(decoder) = &mut self.decoder else { return };
+        if bytes == 0 && self.stores {
+            decoder.clear();
         }
+        self.stores = bytes > 0;
+        decoder.set_store_bytes(bytes);
     }
 
     /// Whether there is a store.
@@ -383,7 +393,7 @@ impl Restore {
     /// Bytes of memory of the store now.
     #[must_use]
     pub fn store_memory_bytes(&self) -> usize {
-        self.decoder.as_ref().map_or(0, Decoder::memory_bytes)
+        self.decoder.as_ref().filter(|_| self.stores).map_or(0, Decoder::memory_bytes)
     }
 
     /// Bytes of memory beside the store now.
@@ -482,7 +492,9 @@ impl Restore {
     /// Stores a packet whose bytes are proven.
     pub fn store(&mut self, sequence: u64, packet: &[u8], inner: &Inner) {
         if let Some(decoder) = &mut self.decoder {
-            decoder.store(sequence, packet, inner);
+            if self.stores {
+                decoder.store(sequence, packet, inner);
+            }
             self.tally.stored_bytes += packet.len() as u64;
         }
         self.decompress.hold(sequence, packet);

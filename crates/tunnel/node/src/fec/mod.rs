@@ -29,6 +29,11 @@ impl Fec {
         Fec { outgoing: sends.then(Outgoing::default), incoming: Incoming::new(expects) }
     }
 
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.outgoing.iter_mut().for_each(Outgoing::trim);
+    }
+
     /// Bytes of memory now.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {

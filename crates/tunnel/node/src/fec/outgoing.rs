@@ -90,6 +90,11 @@ impl Default for Outgoing {
 }
 
 impl Outgoing {
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.encoder.trim();
+    }
+
     /// Bytes of memory now.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {

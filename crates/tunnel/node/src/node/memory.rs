@@ -49,6 +49,7 @@ impl Node {
         let configured = self.ctx.config.streams.map_or(0, |streams| streams.memory_bytes);
         let stream_bytes = (bytes / STREAMS_SHARE / streaming).max(LEAST_STREAMS).min(configured);
         self.peers.iter_mut().for_each(|peer| peer.bound_others(queue_bytes, stream_bytes));
+        self.ctx.deliveries.trim();
     }
 
     /// Bytes of memory beside stores.

@@ -103,9 +103,14 @@ impl Peer {
         self.streams.as_ref().is_some_and(|it| it.streams.memory_bytes() > 0)
     }
 
-    /// Bounds what is kept beside stores: the queue, and bytes of streams.
+    /// Bounds what is kept beside stores: the queue, and bytes of streams. Frees buffers that nobody needs.
     pub(crate) fn bound_others(&mut self, queue_bytes: usize, stream_bytes: usize) {
         self.queue.set_limit(queue_bytes);
+        self.queue.trim();
+        if let Some(link) = &mut self.link {
+            link.arq.trim();
+            link.fec.trim();
+        }
         if let Some(it) = &mut self.streams {
             it.streams.set_memory_bytes(stream_bytes);
         }

@@ -141,6 +141,11 @@ impl Queue {
         }
     }
 
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.buffers.trim();
+    }
+
     /// Bytes of memory now: of buffers as much as waits, or is spare.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {

@@ -42,14 +42,6 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Bytes of memory now.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        let sources = self.sources.iter().map(|source| source.bytes.capacity() + size_of::<Source>());
-        let sums = self.system.len() * (MAX_BYTES / KEPT_SPAN as usize);
-        sources.chain(self.spare.iter().map(Vec::capacity)).sum::<usize>() + sums
-    }
-
     /// Takes a source that arrived. Whether it is new here: it did not arrive before, nor was it restored.
     pub fn take_source(&mut self, number: u64, source: &[u8]) -> bool {
         let mut bytes = self.spare.pop().unwrap_or_default();

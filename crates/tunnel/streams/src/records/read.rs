@@ -22,6 +22,8 @@ pub struct RecordReader {
     newest: u64,
     /// Numbers of stored records that the far end is to be told.
     stored: Ranges,
+    /// Records are stored: the far end refers to some.
+    stores: bool,
     tally: Tally,
     packet: Vec<u8>,
     shim: Vec<u8>,
@@ -56,6 +58,7 @@ impl RecordReader {
             mac: PacketMac::new(&key),
             newest: 0,
             stored: Ranges::default(),
+            stores: true,
             tally: Tally::default(),
             packet: Vec::new(),
             shim: Vec::new(),
@@ -106,7 +109,9 @@ impl RecordReader {
         if record.is_stored {
             let decoder = self.decoder.as_mut().ok_or(Unreadable::Malformed)?;
             let inner = wire::inner::Inner { total_bytes: self.packet.len(), ..inner };
-            decoder.store(number, &self.packet, &inner);
+            if self.stores {
+                decoder.store(number, &self.packet, &inner);
+            }
             if decoder.holds(number) && self.stored.len() < MOST_RANGES {
                 self.stored.insert(number..number + 1);
             }
@@ -114,11 +119,14 @@ impl RecordReader {
         Ok(plain)
     }
 
-    /// Sets another bound of the far end's store, which this end's follows.
+    /// Sets another bound of the far end's store, which this end's follows. 0: nothing is stored.
     pub fn set_store_bytes(&mut self, bytes: usize) {
-        if let Some(decoder) = &mut self.decoder {
-            decoder.set_store_bytes(reader_store_bytes(bytes));
+        let Some(decoder) = &mut self.decoder else { return };
+        if bytes == 0 && self.stores {
+            decoder.clear();
         }
+        self.stores = bytes > 0;
+        decoder.set_store_bytes(reader_store_bytes(bytes));
     }
 
     /// Whether there is a store.
@@ -130,7 +138,7 @@ impl RecordReader {
     /// Bytes of memory now.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.decoder.as_ref().map_or(0, Decoder::memory_bytes)
+        self.decoder.as_ref().filter(|_| self.stores).map_or(0, Decoder::memory_bytes)
     }
 
     /// What entered the store, and what that saved.

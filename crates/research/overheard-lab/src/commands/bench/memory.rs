@@ -20,10 +20,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Numbers of stations.
-const PEERS: [usize; 4] = [1, 10, 100, 1000];
-/// The budget in MiB, and what a station's own node may have.
-const BUDGET_MIB: usize = 64;
+/// Numbers of stations, and the budget for them in MiB.
+const PEERS: [(usize, usize); 4] = [(1, 64), (10, 64), (100, 256), (1000, 256)];
 /// The load lasts so long at the least, and longer for many stations.
 const LOAD: Duration = Duration::from_secs(20);
 const LOAD_FOR_EACH: Duration = Duration::from_millis(20);
@@ -45,16 +43,16 @@ struct Measured {
 pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
     let progress = Progress::new(false, u64::from(runs) * PEERS.len() as u64, "starting a gateway");
     let mut rows = Vec::new();
-    for peers in PEERS {
+    for (peers, budget_mib) in PEERS {
         let mut all = Vec::new();
         for run in 0..runs {
             progress.say(format!("{peers} stations, run {} of {runs}", run + 1));
-            all.push(once(peers)?);
+            all.push(once(peers, budget_mib)?);
             progress.step();
         }
         let mib = |of: fn(&Measured) -> u64| median(all.iter().map(of).collect()) as f64 / f64::from(1 << 20);
         let name = |what: &str| format!("{peers} peers: {what}");
-        rows.push(Row::new(name("budget"), BUDGET_MIB as f64, "MiB"));
+        rows.push(Row::new(name("budget"), budget_mib as f64, "MiB"));
         for (what, of) in [
             ("idle", (|it| it.idle) as fn(&Measured) -> u64),
             ("carried", |it| it.carried),
@@ -65,7 +63,7 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
         }
         let peak = mib(|it| it.peak.saturating_sub(it.idle));
         rows.push(Row::new(name("peak above idle"), peak, "MiB"));
-        rows.push(Row::new(name("peak of the budget"), peak / BUDGET_MIB as f64, "ratio"));
+        rows.push(Row::new(name("peak of the budget"), peak / budget_mib as f64, "ratio"));
     }
     progress.finish();
     Ok(rows)
@@ -76,7 +74,7 @@ fn median(mut all: Vec<u64>) -> u64 {
     all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
-fn once(peers: usize) -> anyhow::Result<Measured> {
+fn once(peers: usize, budget_mib: usize) -> anyhow::Result<Measured> {
     let run = Run::begin().context("`bench memory` makes a network namespace")?;
     let Some(gateway) = Namespace::make(&run, &["gateway"])?.into_iter().next() else {
         bail!("the namespace is missing after it was made");
@@ -86,7 +84,7 @@ fn once(peers: usize) -> anyhow::Result<Measured> {
     let key = PrivateKey::generate(rng);
     let network = NetworkKey::generate(rng);
     let keys: Vec<PrivateKey> = (0..peers).map(|_| PrivateKey::generate(rng)).collect();
-    let mut program = start(&run, &gateway, (&key, &network), &keys)?;
+    let mut program = start(&run, &gateway, (&key, &network), &keys, budget_mib)?;
     let process = process_of(run.folder())?;
     let idle = resident_bytes(process)?;
     let mut stations = gateway.enter(|| Stations::new(&key.public(), &network, keys, PORT))??;
@@ -110,6 +108,7 @@ fn start(
     gateway: &Namespace,
     (key, network): (&PrivateKey, &NetworkKey),
     stations: &[PrivateKey],
+    budget_mib: usize,
 ) -> anyhow::Result<Program> {
     let folder = run.folder();
     fs::write(folder.join("gateway.key"), format!("{key}\n"))?;
@@ -118,7 +117,7 @@ fn start(
         "[node]\nrole = \"gateway\"\nprivate_key_file = \"gateway.key\"\nnetwork_key_file = \"network.key\"\n\
          revoked_file = \"revoked\"\nlisten = \"127.0.0.1:{PORT}\"\nstatus_socket = \"socket\"\n\
          [tunnel]\ninterface = \"memory0\"\naddresses = [\"10.80.0.1/16\"]\nmtu = 1400\n\
-         [memory]\nmib = {BUDGET_MIB}\n"
+         [memory]\nmib = {budget_mib}\n"
     );
     for (at, station) in stations.iter().enumerate() {
         let address = stations::address(at);
