@@ -77,6 +77,7 @@ FORMATS: dict[str, Format] = {
     "stream credit": Format(streams.read_stream_offset, streams.write_stream_offset),
     "stream abort": Format(streams.read_stream_abort, streams.write_stream_abort),
     "stream stored": Format(streams.read_stream_stored, streams.write_stream_stored),
+    "store bounds": Format(frames.read_store_bounds, frames.write_store_bounds),
     "record": Format(streams.read_record, streams.write_record),
     "notice": Format(frames.read_notice, frames.write_notice),
     "heard": Format(frames.read_heard, frames.write_heard),

@@ -9,6 +9,7 @@ import headers
 
 Value = dict[str, Any]
 STATES = ["missing", "held", "parked", "untold"]
+BOUNDS = ["wishes", "uses", "keeps"]
 
 
 def read_plaintext(data: bytes, _: Value) -> Value:
@@ -49,6 +50,21 @@ def write_receipt(value: Value) -> bytes:
     out = number(value["newest"], 24) + number(value["generation"], 8) + number(value["received"], 32)
     out += varint(value["delay_64us"]) + varint(value["settled"])
     return out + b"".join(varint(4 * length + STATES.index(state)) for length, state in value["runs"])
+
+
+def read_store_bounds(data: bytes, _: Value) -> Value:
+    reader = Reader(data)
+    value: Value = {"number": reader.varint(), "seen": reader.varint()}
+    require(value["number"] > 0, "the first number is 1")
+    value["packets"] = {name: reader.varint() for name in BOUNDS}
+    value["records"] = {name: reader.varint() for name in BOUNDS} if reader.left() else None
+    return value
+
+
+def write_store_bounds(value: Value) -> bytes:
+    out = varint(value["number"]) + varint(value["seen"])
+    bounds = [value["packets"]] + ([value["records"]] if value["records"] else [])
+    return out + b"".join(varint(it[name]) for it in bounds for name in BOUNDS)
 
 
 def read_request(data: bytes, _: Value) -> Value:

@@ -56,6 +56,7 @@ local FRAMES = {
     [40] = "stream: credit",
     [41] = "stream: abort",
     [42] = "stream: stored",
+    [43] = "store bounds",
 }
 -- Frames that take a link sequence, and those that name an earlier one.
 local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }
@@ -68,7 +69,7 @@ local CAUSES = { [0] = "reset", [1] = "refused", [2] = "no answer", [3] = "no st
     [5] = "not restored" }
 local STREAM_OPEN, STREAM_DATA, STREAM_END, STREAM_ABORT, STREAM_STORED = 37, 38, 39, 41, 42
 local RECEIPT, REQUEST, COMPACT, SHORT, SHARED, PACKET = 4, 5, 2, 15, 22, 1
-local GROUP = 4
+local GROUP, STORE_BOUNDS = 4, 43
 
 local f = overheard.fields
 f.version = ProtoField.uint8("overheard.version", "Version", base.DEC, nil, 0xf0)
@@ -125,6 +126,11 @@ f.stream_end = ProtoField.uint32("overheard.stream.end", "Number of all bytes, l
 f.stream_limit = ProtoField.uint32("overheard.stream.limit", "Room up to this charge, low 32 bits")
 f.stream_record = ProtoField.uint32("overheard.stream.record", "First stored record, low 32 bits")
 f.stream_records = ProtoField.uint32("overheard.stream.records", "Number of stored records")
+f.bounds_number = ProtoField.uint32("overheard.bounds.number", "Number of the bounds")
+f.bounds_seen = ProtoField.uint32("overheard.bounds.seen", "Number seen")
+f.bounds_wishes = ProtoField.uint32("overheard.bounds.wishes", "Would use, KiB")
+f.bounds_uses = ProtoField.uint32("overheard.bounds.uses", "Uses, KiB")
+f.bounds_keeps = ProtoField.uint32("overheard.bounds.keeps", "Keeps, KiB")
 f.stream_cause = ProtoField.uint8("overheard.stream.cause", "Cause", base.DEC, CAUSES)
 
 local malformed = ProtoExpert.new("overheard.malformed", "Makes no sense", expert.group.MALFORMED, expert.severity.WARN)
@@ -300,6 +306,21 @@ local function stream(kind, buffer, tree)
     return at == length
 end
 
+-- Bounds of stores: of packets, and of records if they are there; false if it makes no sense.
+local function store_bounds(buffer, tree)
+    local names = { f.bounds_number, f.bounds_seen, f.bounds_wishes, f.bounds_uses, f.bounds_keeps, f.bounds_wishes,
+        f.bounds_uses, f.bounds_keeps }
+    local at = 0
+    for index, name in ipairs(names) do
+        if index == 6 and at == buffer:len() then return true end
+        local value, bytes = varint(buffer, at)
+        if not value then return false end
+        tree:add(name, buffer(at, bytes), value)
+        at = at + bytes
+    end
+    return true
+end
+
 -- What is in a frame; false if it makes no sense.
 local function body(kind, buffer, pinfo, tree)
     if kind == PACKET then
@@ -323,6 +344,8 @@ local function body(kind, buffer, pinfo, tree)
         return stream(kind, buffer, tree)
     elseif kind == STREAM_STORED then
         return stored(buffer, tree)
+    elseif kind == STORE_BOUNDS then
+        return store_bounds(buffer, tree)
     elseif NAMES[kind] then
         tree:add(f.packet_sequence, buffer(0, 3))
         if buffer:len() > 3 then tree:add(f.body, buffer(3)) end

@@ -16,6 +16,7 @@ use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::compact::Compact;
 use wire::shim::slots;
 use wire::short::Outline;
+use wire::store_bounds::{Bounds, StoreBounds};
 use wire::unit::Kind;
 use wire::{Malformed, coded};
 
@@ -156,6 +157,7 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
         | FrameType::StreamCredit
         | FrameType::StreamAbort
         | FrameType::StreamStored => streams::told(frame_type, body).unwrap_or_else(|why| why.to_string()),
+        FrameType::StoreBounds => store_bounds(body).unwrap_or_else(|why| why.to_string()),
         other => format!("{}, {bytes} bytes", other.name()),
     }
 }
@@ -225,6 +227,15 @@ fn shared(sequence: u32, body: &[u8]) -> Result<String, Malformed> {
         chunks => format!("{chunks} chunks removed, which the receiver has overheard or was sent before"),
     };
     Ok(format!("packet {sequence}, number {} of the group: {} bytes: {why}", shared.number, body.len()))
+}
+
+fn store_bounds(body: &[u8]) -> Result<String, Malformed> {
+    let StoreBounds { number, seen, packets, records } = StoreBounds::parse(body)?;
+    let told = |what: &str, it: Bounds| {
+        format!("; {what}: uses {} KiB of {} wished, keeps {} KiB", it.uses, it.wishes, it.keeps)
+    };
+    let records = records.map(|records| told("records", records)).unwrap_or_default();
+    Ok(format!("bounds of stores, number {number}, {seen} seen{}{records}", told("packets", packets)))
 }
 
 fn receipt(body: &[u8]) -> Result<String, Malformed> {

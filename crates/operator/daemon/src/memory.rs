@@ -12,12 +12,17 @@ const PLENTY_BYTES: u64 = 512 << 20;
 /// Forbids large pages where memory is scarce. A page of 2 MiB for a few bytes of a table makes tables
 /// faster, and would be much of what a router has. A failure is logged.
 pub fn spare() {
-    let allowed = allowed_bytes(Path::new("/"));
+    let allowed = allowed();
     if allowed < PLENTY_BYTES
         && let Err(why) = disable_transparent_huge_pages(true)
     {
         tracing::debug!("tables may take large pages, with {allowed} bytes of memory: {why}");
     }
+}
+
+/// The bytes that this process may have: the memory of the machine, or of the process's groups if that is less.
+pub(crate) fn allowed() -> u64 {
+    allowed_bytes(Path::new("/"))
 }
 
 /// The memory of the machine, or of this process's groups if that is less. `root` has `proc` and `sys`.

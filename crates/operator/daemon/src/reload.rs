@@ -1,7 +1,7 @@
 //! The configuration of a running node, and its changes.
 //!
-//! A running node takes over changed peers and changed keys of the network: all other sessions, stores and
-//! counters stay. Any other change restarts the node, and the log names its key.
+//! A running node takes over changed peers, changed keys of the network, and another budget of memory: all
+//! other sessions, stores and counters stay. Any other change restarts the node, and the log names its key.
 
 mod fixed;
 
@@ -71,6 +71,8 @@ struct State {
     /// The text of the adopted configuration.
     text: String,
     network_keys: (NetworkKey, Option<NetworkKey>),
+    /// The budget, in bytes.
+    memory_bytes: Option<usize>,
     fixed: Fixed,
     roster: Roster,
     /// Revoked keys that no file has.
@@ -91,6 +93,7 @@ impl Running {
             path: config.path.clone(),
             preset: config.preset.as_ref().and_then(Preset::of_command_line),
             network_keys: network_keys(config),
+            memory_bytes: memory_bytes(config),
             fixed: Fixed::of(config, &text),
             text,
             roster: Roster::of(&config.node),
@@ -148,6 +151,11 @@ fn network_keys(config: &Config) -> (NetworkKey, Option<NetworkKey>) {
     (config.node.network_key.clone(), config.node.previous_network_key.clone())
 }
 
+/// The budget of a configuration, in bytes.
+fn memory_bytes(config: &Config) -> Option<usize> {
+    config.node.memory.map(|memory| memory.bytes)
+}
+
 impl State {
     fn reload(&mut self, text: String, config: &mut Config) -> anyhow::Result<Reload> {
         let (roster, differences) = self.followed(config);
@@ -171,10 +179,17 @@ impl State {
             self.network_keys = keys;
             tracing::info!("the network's keys are taken up; sessions stay");
         }
+        let memory_bytes = memory_bytes(config);
+        let has_other_memory = memory_bytes != self.memory_bytes;
+        if let Some(bytes) = memory_bytes.filter(|_| has_other_memory) {
+            self.control.set_memory_bytes(bytes, WITHIN).context("[memory] mib is not taken up")?;
+            self.memory_bytes = memory_bytes;
+            tracing::info!("the budget of memory is {} MiB now; sessions stay", bytes >> 20);
+        }
         if !differences.is_empty() {
             self.adopt(config, roster)?;
             tracing::info!("the configuration is taken up, and sessions stay: {}", told(&differences));
-        } else if !has_new_keys {
+        } else if !has_new_keys && !has_other_memory {
             tracing::info!("the configuration has not changed");
         }
         self.text = text;

@@ -4,6 +4,7 @@ use crate::{Seed, receipt, request};
 use wire::frame::{self, Frame, FrameType, Frames, Reduced};
 use wire::group::{Heard, HeardOfOther, Joined, MAX_HEARD_BYTES, Membership, OtherGroup, Shared};
 use wire::neighbours::{Message, Said};
+use wire::store_bounds::{Bounds, StoreBounds};
 
 /// Frames that are read and written again read the same, and each body goes to the target that is its own.
 pub fn check(bytes: &[u8]) -> bool {
@@ -82,6 +83,13 @@ fn check_body(frame: &Frame<'_>) {
                 assert_eq!(out, frame.body);
             }
         }
+        Some(FrameType::StoreBounds) => {
+            if let Ok(bounds) = StoreBounds::parse(frame.body) {
+                let mut out = Vec::new();
+                bounds.emit(&mut out);
+                assert_eq!(StoreBounds::parse(&out), Ok(bounds));
+            }
+        }
         Some(FrameType::Neighbour) => {
             if let Ok(message) = Message::parse(frame.body) {
                 let mut out = Vec::new();
@@ -154,6 +162,10 @@ pub fn seeds() -> Vec<Seed> {
             frame::emit(FrameType::Pong, &[1, 2, 3, 4, 5, 6, 7, 8], out);
             frame::emit(FrameType::Flushed, &[3], out);
             frame::emit(FrameType::Close, &[], out);
+            let packets = Bounds { wishes: 16384, uses: 1024, keeps: 96 };
+            let mut body = Vec::new();
+            StoreBounds { number: 2, seen: 1, packets, records: Some(packets) }.emit(&mut body);
+            frame::emit(FrameType::StoreBounds, &body, out);
             frame::emit(FrameType::Padding, &[0; 200], out);
         }),
     ]

@@ -67,6 +67,7 @@ pub(crate) enum Request {
     Revoke(PublicKey, SyncSender<bool>),
     NetworkKeys(NetworkKey, Option<NetworkKey>, SyncSender<()>),
     Adopt(Arc<Roster>, SyncSender<Result<(), Error>>),
+    Memory(usize, SyncSender<()>),
     Stop,
 }
 
@@ -140,6 +141,10 @@ impl Inbox {
                     let adopted = around.adopt(&roster).map(|()| node.adopt(now, &roster));
                     let _ = answer.try_send(adopted);
                 }
+                Request::Memory(bytes, answer) => {
+                    node.set_memory_bytes(now, bytes);
+                    let _ = answer.try_send(());
+                }
                 Request::Stop => return false,
             }
         }
@@ -186,6 +191,11 @@ impl Control {
     ) -> Result<(), Error> {
         let request = |answer| Request::NetworkKeys(key.clone(), previous.cloned(), answer);
         self.ask(patience, request).map(drop)
+    }
+
+    /// Sets the budget of memory of all nodes together, in bytes, and waits at most `patience`.
+    pub fn set_memory_bytes(&self, bytes: usize, patience: Duration) -> Result<(), Error> {
+        self.ask(patience, |answer| Request::Memory(bytes, answer)).map(drop)
     }
 
     /// Makes the drivers take over the peers of `roster`, and waits at most `patience`. The first driver

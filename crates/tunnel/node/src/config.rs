@@ -29,6 +29,8 @@ pub struct Config {
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
     pub reduce: re::Parameters,
+    /// The memory of the node. `None`: each store has the bound in `reduce`, whatever all of them take.
+    pub memory: Option<Memory>,
     /// Whether repairs leave for what the air loses, where the peer restores units by them.
     pub fec: bool,
     /// Whether few bytes are kept under way where the path's queue is deep.
@@ -83,6 +85,7 @@ impl Config {
             revoked: BTreeSet::new(),
             peers,
             reduce: re::Parameters::default(),
+            memory: None,
             fec: true,
             controls_queue: true,
             streams: None,
@@ -103,6 +106,15 @@ impl Config {
             trace: false,
         }
     }
+}
+
+/// The budget of memory: [`crate::memory`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes of stores, tables, queues and buffers.
+    pub bytes: usize,
+    /// Nodes that share them: the shards of a process.
+    pub nodes: usize,
 }
 
 /// Bounds of the streams of one peer.

@@ -8,6 +8,7 @@ use crate::event::Event;
 use crate::features::Overhearing;
 use crate::group::Sharing;
 use crate::group::coding::Coding;
+use crate::memory::Share;
 use crate::path::hop_limit;
 use crate::path::icmp::{self, Reason};
 use crate::roaming::{Place, Roaming, Told};
@@ -60,6 +61,8 @@ enum Onward {
 /// The node's state around its peers.
 pub(crate) struct Context {
     pub config: Config,
+    /// The node's share of a budget of memory.
+    pub memory: Share,
     pub routes: Routes,
     pub keyring: Keyring,
     pub deliveries: Deliveries,

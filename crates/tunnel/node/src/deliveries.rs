@@ -40,6 +40,17 @@ impl Deliveries {
         self.packets.pop_front()
     }
 
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.buffers.trim();
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.packets.iter().map(Vec::capacity).sum::<usize>() + self.buffers.memory_bytes()
+    }
+
     /// Takes a buffer back.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.buffers.recycle(buffer);

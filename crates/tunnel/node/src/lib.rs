@@ -70,6 +70,7 @@ mod group;
 mod hop;
 mod keys;
 mod lifetime;
+pub mod memory;
 
 mod node;
 
@@ -86,7 +87,7 @@ mod status;
 #[cfg(test)]
 mod vectors;
 
-pub use config::{Config, ConfigError, Destination, Gateways, Group, Mesh, PeerConfig, StreamBounds};
+pub use config::{Config, ConfigError, Destination, Gateways, Group, Memory, Mesh, PeerConfig, StreamBounds};
 pub use elimination::compress::Shortening;
 pub use event::{Event, Outcome, SentPacket};
 pub use keys::{NetworkKey, NotAKey, PresharedKey, PrivateKey, PublicKey};
@@ -96,6 +97,6 @@ pub use peer::pack::{AROUND_PACKET, LANE_BYTES, SHARING_BYTES};
 pub use roster::{Differences, Roster};
 pub use shards::{Concerns, Shards, merged};
 pub use status::{
-    DestinationStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused, SharingStatus,
-    Status, StreamCounters, StreamsStatus, outer_header_bytes,
+    DestinationStatus, MemoryStatus, OverheardAtRate, PeerCounters, PeerStatus, RecoverStatus, Refused,
+    SharingStatus, Status, StoresStatus, StreamCounters, StreamsStatus, outer_header_bytes,
 };

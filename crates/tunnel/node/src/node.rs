@@ -5,6 +5,7 @@ mod combining;
 mod destinations;
 mod gateways;
 mod handshakes;
+mod memory;
 mod peers;
 mod relaying;
 mod transmit;
@@ -22,6 +23,7 @@ use crate::features::Overhearing;
 use crate::group::coding::Coding;
 use crate::group::{Sharing, Turn};
 use crate::keys::PublicKey;
+use crate::memory::{Budget, Share};
 use crate::peer::Peer;
 use crate::peer::pack::{AROUND_PACKET, GroupUnit, Packed, SHARING_BYTES};
 use crate::route::{ELSEWHERE, Routes};
@@ -88,7 +90,8 @@ impl Node {
     /// A node that starts at `now`. All its randomness, its boot included, comes from `seed`.
     pub fn new(config: Config, seed: [u8; 32], now: Duration) -> Result<Self, ConfigError> {
         let routes = Routes::new(&config.peers);
-        Self::of_shard(config, routes, Shard::default(), seed, now)
+        let budget = config.memory.map(|memory| Budget::new(memory.bytes, 1));
+        Self::of_shard(config, routes, Shard::default(), Share::of(budget, 0), seed, now)
     }
 
     /// The node that holds the peers of one shard; `routes` tell them from those elsewhere.
@@ -96,6 +99,7 @@ impl Node {
         config: Config,
         routes: Routes,
         shard: Shard,
+        memory: Share,
         seed: [u8; 32],
         now: Duration,
     ) -> Result<Self, ConfigError> {
@@ -134,6 +138,7 @@ impl Node {
             roaming,
             destinations,
             effects: Effects::default(),
+            memory,
             misled_packets: 0,
             processor_is_short: false,
             config,
@@ -385,6 +390,7 @@ impl Node {
                 self.initiate(now, index);
             }
         }
+        self.settle_memory(now);
         self.follow_gateways(now);
         self.give_up_destinations(now);
     }
@@ -462,6 +468,7 @@ impl Node {
             .chain(sharing)
             .chain(self.gateways_timeout())
             .chain(self.ctx.destinations.timeout())
+            .chain(self.ctx.memory.timeout())
             .min()
     }
 
@@ -509,6 +516,7 @@ impl Node {
             uptime_seconds: now.saturating_sub(self.started).as_secs_f64(),
             policy: self.ctx.config.reduce.policy.to_string(),
             peers: self.peers_status(now),
+            memory: self.memory_status(),
             destinations: self.ctx.destinations.status(|peer| self.peers[peer].name().to_owned()),
             sharing: self.ctx.sharing.as_ref().and_then(|sharing| {
                 let (spent, saved) = sharing.balance()?.air_time();

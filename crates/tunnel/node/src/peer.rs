@@ -5,6 +5,7 @@ mod changes;
 mod interface;
 mod link;
 mod membership;
+mod memory;
 pub(crate) mod pack;
 mod reachability;
 mod status;
@@ -19,6 +20,7 @@ use crate::config::{Config, PeerConfig};
 use crate::context::Context;
 use crate::elimination::ratio::Ratios;
 use crate::event::{Complaint, Event};
+use crate::memory::Usage;
 use crate::path::endpoint::{Age, Endpoint};
 use crate::path::lanes::Lanes;
 use crate::path::mtu::PathMtu;
@@ -80,6 +82,8 @@ pub(crate) struct Peer {
     wrong_sources: Complaint,
     same_keys: Complaint,
     places: Places,
+    /// The use of the stores, by [`crate::memory::Kind`].
+    usages: [Usage; 4],
 }
 
 impl Peer {
@@ -111,6 +115,7 @@ impl Peer {
             wrong_sources: Complaint::default(),
             same_keys: Complaint::default(),
             places: Places::default(),
+            usages: Default::default(),
         }
     }
 
@@ -174,8 +179,10 @@ impl Peer {
                 sharing.leave(self.index as u8);
             }
             self.link = Some(link);
+            self.usages = Default::default();
             self.reset_streams(now, ctx);
             self.reduce_streams(&ctx.config, &hello);
+            ctx.memory.look_soon(now);
             ctx.keyring.groups.remove(self.index);
             ctx.tell(self.index, Told::Started);
             if ctx.roaming.is_associated(self.index) {
@@ -318,6 +325,7 @@ impl Peer {
             link.tcp.handle_timeout(now);
             link.arq.probe(now, |sequence| link.reduce.report_lost(sequence));
         }
+        self.handle_bounds_timeout(now);
         self.queue_repairs(now, ctx);
         self.handle_streams_timeout(now, ctx);
         if self.sessions.initiator_mut().give_up(now, self.config.keepalive.is_some(), &mut ctx.keyring) {
@@ -369,6 +377,7 @@ impl Peer {
             link.and_then(|_| self.streams_timeout()),
             link.and_then(Link::asks_at),
             link.and_then(|link| link.assembly.timeout()),
+            link.and_then(|link| link.bounds.as_ref()?.timeout()),
             link.and_then(|link| link.arq.probe_at()),
             link.and_then(|link| link.fec.outgoing.as_ref()?.timeout()),
             link.and_then(|link| link.hop.as_ref()?.timeout()).filter(|_| !self.queue.is_empty()),

@@ -6,8 +6,9 @@
 //! and it contains the shard. The owner of an initiation is secret, and a reset names an id of the other end.
 //! Both go to every shard.
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Memory};
 use crate::event::{Event, SentPacket};
+use crate::memory::{Budget, Share};
 use crate::node::Node;
 use crate::roster::Roster;
 use crate::route::{ELSEWHERE, Routes};
@@ -52,6 +53,8 @@ impl Shards {
         cookies.set_stream(4);
         let cookie_secret = (count > 1).then(|| cookies.random());
         let shard_of = |peer: usize| peer % count;
+        let memory = config.memory.map(|memory| Memory { nodes: count, ..memory });
+        let budget = memory.map(|memory| Budget::new(memory.bytes, count));
         let nodes = (0..count).map(|index| {
             let (own, others): (Vec<_>, Vec<_>) =
                 config.peers.iter().cloned().enumerate().partition(|(peer, _)| shard_of(*peer) == index);
@@ -62,7 +65,8 @@ impl Shards {
             let routes = Routes::by(&config.peers, local);
             let peers = own.into_iter().map(|(_, peer)| peer).collect();
             let seed = if index == 0 { seed } else { seeds.random() };
-            Node::of_shard(Config { peers, ..config.clone() }, routes, shard, seed, now)
+            let share = Share::of(budget.clone(), index);
+            Node::of_shard(Config { peers, memory, ..config.clone() }, routes, shard, share, seed, now)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
         Ok((Shards { routes: Routes::by(&config.peers, shard_of), count }, nodes))
@@ -130,6 +134,10 @@ pub fn merged(all: Vec<Status>) -> Option<Status> {
             ..status.refused
         };
         first.refused += shown;
+        if let Some((memory, other)) = first.memory.as_mut().zip(status.memory) {
+            memory.store_bytes += other.store_bytes;
+            memory.other_bytes += other.other_bytes;
+        }
         peers.push(status.peers.into_iter());
     }
     // dealt out in turn, they are taken up in turn, until no shard has more

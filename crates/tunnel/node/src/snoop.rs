@@ -54,6 +54,13 @@ impl TcpRepair {
         }
     }
 
+    /// Bytes of memory now, of segments and repairs.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let stored = self.status().map_or(0, |status| status.bytes);
+        stored + self.coded.iter().map(|(_, repair)| repair.capacity()).sum::<usize>()
+    }
+
     /// A packet leaves for the peer, perhaps as a repair. `left_to_hop`: see [`TcpRepair::inspect`].
     pub fn note_departure(
         &mut self,

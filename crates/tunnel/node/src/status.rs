@@ -1,7 +1,9 @@
 //! The status of a node. Every figure comes from the counters of the running node.
 
+mod memory;
 mod streams;
 
+pub use memory::{MemoryStatus, StoresStatus};
 pub use streams::{StreamCounters, StreamsStatus};
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,9 @@ pub struct Status {
     pub policy: String,
     /// The peers of the configuration.
     pub peers: Vec<PeerStatus>,
+    /// The budget of memory and its use. None on a node without a budget.
+    #[serde(default)]
+    pub memory: Option<MemoryStatus>,
     /// The tables `[[destination]]` of the configuration.
     #[serde(default)]
     pub destinations: Vec<DestinationStatus>,
@@ -95,10 +100,13 @@ pub struct PeerStatus {
     /// AES, and otherwise `ChaCha20-Poly1305`. None without a session.
     #[serde(default)]
     pub cipher: Option<String>,
-    /// The size of the store in bytes that both ends use for each direction: the smaller of their two values.
-    /// 0 in a plain tunnel. None without a session.
+    /// The size of the store in bytes with which both ends began in each direction: the smaller of their two
+    /// values. 0 in a plain tunnel. None without a session.
     #[serde(default)]
     pub store_bytes: Option<usize>,
+    /// The stores of packets and of records of streams, with their bounds now. None without a session.
+    #[serde(default)]
+    pub stores: Option<StoresStatus>,
     /// The smoothed round-trip time of the hop.
     pub srtt_seconds: Option<f64>,
     /// The number of source ports towards the peer.

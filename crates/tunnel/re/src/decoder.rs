@@ -8,6 +8,9 @@ use crate::store::{PacketStore, receiver_bytes};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
 
+/// What small stores take beyond their share, in bytes.
+const SMALL_BYTES: usize = 128 << 10;
+
 /// Restores the packets of one direction.
 #[derive(Debug)]
 pub struct Decoder {
@@ -44,6 +47,13 @@ impl Decoder {
     pub fn set_store_bytes(&mut self, store_bytes: usize) {
         self.encoder.store_bytes = store_bytes;
         self.store.set_bound(receiver_bytes(store_bytes));
+    }
+
+    /// The most memory of a decoder whose encoder keeps `store_bytes`, in bytes.
+    #[must_use]
+    pub fn most_memory_bytes(store_bytes: usize) -> usize {
+        let kept_bytes = receiver_bytes(store_bytes);
+        kept_bytes.saturating_add(kept_bytes / 100 * 6).saturating_add(kept_bytes.min(SMALL_BYTES))
     }
 
     /// Bytes of memory of the store.

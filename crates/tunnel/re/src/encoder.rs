@@ -42,6 +42,11 @@ pub enum Encoded {
     },
 }
 
+/// The memory of the smallest store with its tables, in bytes.
+const LEAST_BYTES: usize = 48 << 10;
+/// What tables take beyond a fourth of their store, in bytes: twice the store at most.
+const SMALL_BYTES: usize = 144 << 10;
+
 /// The index for a store of `store_bytes`. The papers' systems enter every anchor at both ends, and need
 /// equal tables.
 fn index(parameters: &Parameters, store_bytes: usize) -> Index {
@@ -164,6 +169,13 @@ impl Encoder {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.store.memory_bytes() + self.index.memory_bytes() + self.waiting.memory_bytes()
+    }
+
+    /// The most memory of an encoder with a lasting store of `store_bytes`, in bytes.
+    #[must_use]
+    pub fn most_memory_bytes(store_bytes: usize) -> usize {
+        let small_bytes = LEAST_BYTES + store_bytes.saturating_mul(2).min(SMALL_BYTES);
+        store_bytes.saturating_add(store_bytes / 4).saturating_add(small_bytes)
     }
 
     /// Every packet is held until as many bytes were sent after it.

@@ -11,6 +11,7 @@
 //! It allocates nothing per packet after the largest packet.
 
 use crate::sparing::Sparing;
+use std::cell::RefCell;
 use std::fmt;
 use wire::Malformed;
 use wire::shim::MAX_RESTORED_BYTES;
@@ -34,28 +35,36 @@ const FRONT_BYTES: usize = FRAME_START.len() + 1 + 3;
 /// Low bits of a block header: last block, compressed.
 const LAST_COMPRESSED: u32 = 1 | 2 << 1;
 
+thread_local! {
+    /// No state passes from packet to packet, so that all compressors of a thread share the memory of one.
+    static COMPRESSING: RefCell<Compressing> = RefCell::new(Compressing::new());
+    /// The same for expanders.
+    static EXPANDING: RefCell<Expanding> = RefCell::new(Expanding::new());
+}
+
+/// What a compression needs.
+struct Compressing {
+    context: CCtx<'static>,
+    frame: Vec<u8>,
+}
+
+/// What an expansion needs.
+struct Expanding {
+    context: DCtx<'static>,
+    frame: Vec<u8>,
+    expanded: Vec<u8>,
+}
+
 /// Compresses the literals of successive packets.
 pub struct Compressor {
-    context: CCtx<'static>,
     sparing: Sparing,
-    frame: Vec<u8>,
 }
 
 impl Compressor {
     /// A compressor that tries every packet at first.
     #[must_use]
     pub fn new() -> Self {
-        let mut context = CCtx::create();
-        for parameter in [
-            CParameter::CompressionLevel(LEVEL),
-            CParameter::ContentSizeFlag(false),
-            CParameter::ChecksumFlag(false),
-            CParameter::DictIdFlag(false),
-        ] {
-            // A refused parameter would change the frame's start, which is checked.
-            let _ = context.set_parameter(parameter);
-        }
-        Compressor { context, sparing: Sparing::on(), frame: Vec::new() }
+        Compressor { sparing: Sparing::on() }
     }
 
     /// Sets whether packets wait for the processor and not for the link. If so, one packet in 64 is looked
@@ -76,10 +85,29 @@ impl Compressor {
         if !worth_a_try {
             return false;
         }
-        let block = compress_block(&mut self.context, &mut self.frame, literals);
-        self.sparing.searched(block.is_some());
-        out.extend_from_slice(block.unwrap_or_default());
-        block.is_some()
+        let is_shorter = COMPRESSING.with_borrow_mut(|it| {
+            let block = compress_block(&mut it.context, &mut it.frame, literals);
+            out.extend_from_slice(block.unwrap_or_default());
+            block.is_some()
+        });
+        self.sparing.searched(is_shorter);
+        is_shorter
+    }
+}
+
+impl Compressing {
+    fn new() -> Self {
+        let mut context = CCtx::create();
+        for parameter in [
+            CParameter::CompressionLevel(LEVEL),
+            CParameter::ContentSizeFlag(false),
+            CParameter::ChecksumFlag(false),
+            CParameter::DictIdFlag(false),
+        ] {
+            // A refused parameter would change the frame's start, which is checked.
+            let _ = context.set_parameter(parameter);
+        }
+        Compressing { context, frame: Vec::new() }
     }
 }
 
@@ -142,17 +170,13 @@ fn looks_random(literals: &[u8]) -> bool {
 }
 
 /// Expands the output of a [`Compressor`].
-pub struct Expander {
-    context: DCtx<'static>,
-    frame: Vec<u8>,
-    expanded: Vec<u8>,
-}
+pub struct Expander(());
 
 impl Expander {
-    /// An expander with an empty context.
+    /// An expander.
     #[must_use]
     pub fn new() -> Self {
-        Expander { context: DCtx::create(), frame: Vec::new(), expanded: Vec::new() }
+        Expander(())
     }
 
     /// Appends the literals of `compressed` to `out`.
@@ -165,6 +189,16 @@ impl Expander {
         limit_bytes: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Malformed> {
+        EXPANDING.with_borrow_mut(|it| it.expand(compressed, limit_bytes, out))
+    }
+}
+
+impl Expanding {
+    fn new() -> Self {
+        Expanding { context: DCtx::create(), frame: Vec::new(), expanded: Vec::new() }
+    }
+
+    fn expand(&mut self, compressed: &[u8], limit_bytes: usize, out: &mut Vec<u8>) -> Result<(), Malformed> {
         let malformed = Malformed("compressed literals");
         let limit_bytes = limit_bytes.min(MAX_RESTORED_BYTES);
         if compressed.len() > MAX_RESTORED_BYTES {

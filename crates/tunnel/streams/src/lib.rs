@@ -40,5 +40,5 @@ mod writing;
 
 pub use beside::NoWayBack;
 pub use counters::Counters;
-pub use records::Reduction;
+pub use records::{RecordReader, RecordWriter, Reduction, Tally, reader_store_bytes};
 pub use streams::{Settings, Streams};

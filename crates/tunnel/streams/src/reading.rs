@@ -19,6 +19,27 @@ impl Streams {
         self.reader = RecordReader::new(reduction);
     }
 
+    /// The records that leave: their store, and what it did.
+    pub fn writer_mut(&mut self) -> &mut RecordWriter {
+        &mut self.writer
+    }
+
+    /// The records that came: their store, and what it did.
+    pub fn reader_mut(&mut self) -> &mut RecordReader {
+        &mut self.reader
+    }
+
+    /// The same, to be looked at.
+    #[must_use]
+    pub fn records(&self) -> (&RecordWriter, &RecordReader) {
+        (&self.writer, &self.reader)
+    }
+
+    /// Sets the bytes that streams may keep. Room that was promised stays so.
+    pub fn set_memory_bytes(&mut self, bytes: usize) {
+        self.settings.memory_bytes = bytes;
+    }
+
     /// Sets whether bytes wait for the processor and not for the link: repetition is then searched rarely.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.writer.set_processor_short(is_short);

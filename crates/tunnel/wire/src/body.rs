@@ -11,6 +11,7 @@ use crate::receipt::Receipt;
 use crate::repair::Repair;
 use crate::request::Request;
 use crate::short::Outline;
+use crate::store_bounds::StoreBounds;
 use crate::stream::{Abort, Credit, Data, End, Open, Stored};
 
 macro_rules! parsers {

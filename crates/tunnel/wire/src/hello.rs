@@ -99,6 +99,8 @@ pub const RESTORES: u32 = 16384;
 /// Takes [streams](crate::stream) of [records](crate::record). 32768 told of streams without these, in
 /// drafts.
 pub const STREAMS: u32 = 65536;
+/// Changes the bounds of its stores while packets go on ([`crate::store_bounds`]).
+pub const BOUNDS_STORES: u32 = 131_072;
 /// Keeps a fifth of the packets longer: its stores are lasting ones, where the peer's are.
 pub const LASTS: u32 = 262_144;
 

@@ -44,6 +44,7 @@ pub mod request;
 pub mod reset;
 pub mod shim;
 pub mod short;
+pub mod store_bounds;
 pub mod stream;
 pub mod udp;
 pub mod unit;

@@ -25,6 +25,7 @@ use wire::request::{self, Request};
 use wire::shim::compact::{self, Compact};
 use wire::shim::slots::{self, Slots};
 use wire::short::Outline;
+use wire::store_bounds::{Bounds, StoreBounds};
 use wire::stream;
 use wire::unit::{self, Kind};
 use wire::varint;
@@ -189,6 +190,18 @@ fn read(format: &str, input: &[u8]) -> (Value, Option<Vec<u8>>) {
             let it = stream::Stored::parse(input).unwrap();
             it.emit(&mut out);
             (json!({ "first": it.first, "count": it.count }), Some(out))
+        }
+        "store bounds" => {
+            let it = StoreBounds::parse(input).unwrap();
+            it.emit(&mut out);
+            let bounds = |it: Bounds| json!({ "wishes": it.wishes, "uses": it.uses, "keeps": it.keeps });
+            let value = json!({
+                "number": it.number,
+                "seen": it.seen,
+                "packets": bounds(it.packets),
+                "records": it.records.map(bounds),
+            });
+            (value, Some(out))
         }
         "record" => {
             let it = Record::parse(input).unwrap();
@@ -443,6 +456,7 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
             message => message.is_err(),
         },
         "membership" => Membership::parse(input).is_err(),
+        "store bounds" => StoreBounds::parse(input).is_err(),
         _ => panic!("no form is called {format:?}"),
     }
 }
@@ -451,7 +465,7 @@ fn is_refused(format: &str, mut input: &[u8]) -> bool {
 fn what_the_specification_refuses_is_refused() {
     let vectors = vectors();
     let refused: Vec<&Value> = vectors.iter().filter(|vector| vector["value"].is_null()).collect();
-    assert_eq!(refused.len(), 46);
+    assert_eq!(refused.len(), 48);
     for vector in refused {
         let (format, input) = (vector["format"].as_str().unwrap(), bytes(vector["hex"].as_str().unwrap()));
         assert!(is_refused(format, &input), "{format}: {}", vector["about"]);
@@ -500,5 +514,5 @@ fn the_vectors_of_the_specification_are_read_and_written_as_it_says() {
         }
         formats.insert(format.to_owned());
     }
-    assert_eq!(formats.len(), 29, "{formats:?}");
+    assert_eq!(formats.len(), 30, "{formats:?}");
 }

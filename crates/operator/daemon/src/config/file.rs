@@ -32,6 +32,9 @@ pub struct File {
     /// Redundancy elimination: how the node removes repeated bytes.
     #[serde(default)]
     pub reduce: Reduce,
+    /// The memory of the node.
+    #[serde(default)]
+    pub memory: Memory,
     /// How the node makes headers and literals shorter.
     #[serde(default)]
     pub shorten: Shorten,
@@ -313,9 +316,21 @@ pub struct Reduce {
     pub window_bytes: Option<usize>,
     /// The node keeps a fingerprint if this many of its low bits are zero, at most 12. Default: `4`.
     pub sample_bits: Option<u32>,
-    /// The memory for each direction of each peer. Both ends use the smaller of their two values. Default:
-    /// `16`.
+    /// The most that the store of one direction of one peer keeps, 1 to 1024. Both ends use the smaller of
+    /// their two values. Default: none, and `[memory] mib` alone decides.
     pub store_mib: Option<usize>,
+}
+
+/// `[memory]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// The memory for the stores, tables, queues and buffers of all peers together, 4 to 65536. Peers in use
+    /// get more of it, and idle ones give it back: see [capacity and
+    /// memory](../operations.md#capacity-and-memory). A reload changes it, and sessions stay. Default: a
+    /// sixteenth of the machine's memory, or of the limit of the process's group, at least `16` and at most
+    /// `256`.
+    pub mib: Option<usize>,
 }
 
 /// `[shorten]`
@@ -434,7 +449,8 @@ pub struct Split {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streams {
-    /// The memory for the bytes of all streams of one peer. Default: `64`.
+    /// The most memory for the bytes of all streams of one peer. Together they take at most half of `[memory]
+    /// mib`. Default: `64`.
     pub memory_mib: Option<usize>,
     /// The node answers a client before the server does. This saves each connection a round trip. A server
     /// that refuses then looks like one that accepts and resets. Default: `false`.
@@ -453,7 +469,8 @@ pub struct Overhear {
     pub interface: Option<String>,
     /// The cache has 2 to this power slots of up to 256 bytes each, 14 to 24. A slot holds one
     /// chunk, and chunks of one slot replace each other: [operations](../operations.md#capacity-and-memory)
-    /// has the content that fits. A station may have fewer slots than its gateway. Default: `18`.
+    /// has the content that fits. A station may have fewer slots than its gateway. A full cache counts against
+    /// `[memory] mib`. Default: `18`, or less if a full cache would be more than half of that.
     pub slot_bits: Option<u8>,
     /// The bitrate of the gateway's radio. The gateway computes from it whether a guess pays. Default: `24`.
     pub rate_mbps: Option<f64>,

@@ -10,6 +10,7 @@ pub mod features;
 mod file;
 mod gateways;
 pub mod key_file;
+mod memory;
 mod mesh;
 mod mistake;
 mod mtu;

@@ -6,6 +6,11 @@ use node::Group;
 use std::net::SocketAddr;
 use std::path::Path;
 
+/// Bytes of a slot in a full cache of a gateway.
+const SLOT_BYTES: usize = 288;
+/// The fewest slots, as a power of two.
+const LEAST_SLOT_BITS: u8 = 14;
+
 /// The value of `[overhear]` in the file at `path`. Other nodes use the peers' ports as well.
 pub fn overhear(path: &Path, file: &File, endpoints: &[SocketAddr]) -> Result<Option<io::Overhear>, Mistake> {
     let Some(overhear) = &file.overhear else { return Ok(None) };
@@ -22,8 +27,13 @@ pub fn overhear(path: &Path, file: &File, endpoints: &[SocketAddr]) -> Result<Op
 }
 
 /// Settings of the group: shared content, or the cache of overheard content.
-pub fn group(path: &Path, overhear: &Overhear) -> Result<Group, Mistake> {
-    let default = Group::default();
+pub fn group(path: &Path, overhear: &Overhear, memory: Option<node::Memory>) -> Result<Group, Mistake> {
+    let mut default = Group::default();
+    if let Some(memory) = memory {
+        while SLOT_BYTES << default.slot_bits > memory.bytes / 2 && default.slot_bits > LEAST_SLOT_BITS {
+            default.slot_bits -= 1;
+        }
+    }
     let rate_bits_per_second = match overhear.rate_mbps {
         None => default.rate_bits_per_second,
         Some(rate) if (0.001..=1e6).contains(&rate) => (rate * 1e6) as u64,

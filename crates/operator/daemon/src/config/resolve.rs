@@ -7,6 +7,7 @@ use super::features;
 use super::file::{Control, Correction, File, Kind, Peer, Reduce, Role, Tunnel, WhenDown};
 use super::gateways::gateways;
 use super::key_file::{check_secrets, key_of, public_key};
+use super::memory::memory;
 use super::mesh::mesh;
 use super::mtu::{largest_datagram_bytes, mtu};
 use super::overhear::{group, overhear};
@@ -65,7 +66,11 @@ pub fn resolve(
     let revocations = revocations(path, &file);
     let revoked = revocations.read().map_err(|why| mistake("[node] revoked_file", why.to_string()))?;
     let listen = listen(path, &file)?;
-    let reduce = reduce(path, &file.reduce, policies)?;
+    let mut reduce = reduce(path, &file.reduce, policies)?;
+    let memory = memory(path, &file.memory, &reduce)?;
+    if memory.is_some() && file.reduce.store_mib.is_none() {
+        reduce.store_bytes = *re::Parameters::STORE_BYTES.end();
+    }
     let interface = file.tunnel.interface.clone();
     if !io::tun::is_name(&interface) {
         let why = io::Error::InterfaceName(interface);
@@ -107,7 +112,7 @@ pub fn resolve(
     let inner_ipv6 = addresses.iter().chain(allowed_ips.iter().flatten()).any(|net| net.addr().is_ipv6());
     let source_ports = source_ports(path, &file, &peers)?;
     let threads = threads(path, &file)?;
-    let group = file.overhear.as_ref().map(|overhear| group(path, overhear)).transpose()?;
+    let group = file.overhear.as_ref().map(|overhear| group(path, overhear, memory)).transpose()?;
     let others = gateways.peers().len();
     let shares = group.is_some() && peers.len() > 1 && peers.len() > others;
     let lane_bytes = if source_ports > 1 { LANE_BYTES } else { 0 };
@@ -117,6 +122,7 @@ pub fn resolve(
     node.preshared_keys = preshared_keys;
     node.revoked = revoked;
     node.reduce = reduce;
+    node.memory = memory;
     node.fec = file.link.fec == Correction::Auto;
     node.controls_queue = file.link.control == Control::Auto;
     node.snoop = snoop(path, file.snoop.take())?;

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 /// These parts of one configuration.
 pub struct Fixed {
-    /// Values by key, without peers and the files of the network's keys.
+    /// Values by key, without peers, the budget of memory, and the files of the network's keys.
     values: BTreeMap<String, Value>,
     node: node::Config,
     split: Option<Plan>,
@@ -63,8 +63,9 @@ fn values(file: &Table) -> BTreeMap<String, Value> {
             value => drop(values.insert(name.clone(), value.clone())),
         }
     }
-    for key in ["network_key_file", "previous_network_key_file"] {
-        values.remove(&format!("[node] {key}"));
+    // a running node takes these over
+    for key in ["[node] network_key_file", "[node] previous_network_key_file", "[memory] mib", "[memory]"] {
+        values.remove(key);
     }
     values
 }
@@ -74,8 +75,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_have_their_tables_and_peers_and_network_keys_are_left_out() {
-        let text = "split = true\n[node]\nrole = \"gateway\"\nnetwork_key_file = \"a\"\n[[peer]]\nname = \"a\"\n\
+    fn keys_have_their_tables_and_what_a_running_node_takes_over_is_left_out() {
+        let text = "split = true\n[memory]\nmib = 64\n[node]\nrole = \"gateway\"\nnetwork_key_file = \"a\"\n[[peer]]\nname = \"a\"\n\
                     [[gateway]]\nname = \"b\"\n[reduce]\n";
         let keys: Vec<String> = values(&text.parse().unwrap()).into_keys().collect();
         assert_eq!(keys, ["[[gateway]]", "[node]", "[node] role", "[reduce]", "split"]);

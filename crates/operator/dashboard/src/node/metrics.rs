@@ -5,7 +5,7 @@
 
 use crate::exposition;
 use crate::node::report::Report;
-use node::{PeerCounters, PeerStatus};
+use node::{PeerCounters, PeerStatus, StoresStatus};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -136,6 +136,9 @@ const SPLIT: [Split; 7] = [
     ),
 ];
 
+/// What the stores of a peer keep.
+const STORES: [&str; 4] = ["sent", "received", "sent_streams", "received_streams"];
+
 /// A gauge of a peer, if known.
 type Measured = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> Option<f64>);
 
@@ -246,9 +249,60 @@ impl Told {
             let labels = [("peer", name)];
             ConstGauge::new(i64::from(peer.reachable)).encode(reachable.encode_family(&labels)?)?;
         }
+        self.memory(encoder)?;
         let uptime = ("uptime", "Time since the start of the node", self.report.snapshot.node.uptime_seconds);
         let encoded = encoder.encode_descriptor(uptime.0, uptime.1, Some(&Unit::Seconds), kind)?;
         ConstGauge::new(uptime.2).encode(encoded)
+    }
+
+    /// The budget of memory, and who has how much of it.
+    fn memory(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
+        let Some(memory) = self.report.snapshot.node.memory else { return Ok(()) };
+        let kind = ConstGauge::new(0_f64).metric_type();
+        let bytes = Some(&Unit::Bytes);
+        for (name, help, value) in [
+            ("memory_budget", "The budget of memory of the node", memory.budget_bytes),
+            ("memory_held", "Memory that all stores may take by their bounds", memory.held_bytes),
+            (
+                "memory_beside_stores",
+                "Memory of tables, queues and buffers beside stores",
+                memory.other_bytes,
+            ),
+        ] {
+            let encoded = encoder.encode_descriptor(name, help, bytes, kind)?;
+            ConstGauge::new(value as f64).encode(encoded)?;
+        }
+        type Stored = fn(&StoresStatus) -> [usize; 4];
+        let bounds: Stored = |it| {
+            [
+                it.sent_bound_bytes,
+                it.received_bound_bytes,
+                it.sent_records_bound_bytes,
+                it.received_records_bound_bytes,
+            ]
+        };
+        let memory: Stored = |it| {
+            [
+                it.sent_memory_bytes,
+                it.received_memory_bytes,
+                it.sent_records_memory_bytes,
+                it.received_records_memory_bytes,
+            ]
+        };
+        for (name, help, values) in [
+            ("store_bound", "Bound of a store now, by what it keeps", bounds),
+            ("store_memory", "Memory of a store now, by what it keeps", memory),
+        ] {
+            let mut family = encoder.encode_descriptor(name, help, bytes, kind)?;
+            for (name, peer) in self.peers() {
+                let Some(stores) = &peer.stores else { continue };
+                for (what, value) in STORES.iter().zip(values(stores)) {
+                    let labels = [("peer", name), ("what", *what)];
+                    ConstGauge::new(value as f64).encode(family.encode_family(&labels)?)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Counters of the node itself, under the status's names.

@@ -6,6 +6,7 @@ mod cache;
 #[path = "status/no_cache.rs"]
 mod cache;
 mod gateways;
+mod memory;
 mod relays;
 mod streams;
 
@@ -98,6 +99,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     }
     print_recovery(out, node)?;
     streams::print(out, node)?;
+    memory::print(out, node)?;
     print_group(out, node)?;
     gateways::print(out, node)?;
     relays::print(out, node)?;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key of a node, the source of its default, and the text before the value there. An ellipsis matches any
 /// text.
-const OF_NODES: [(&str, &str, &str); 32] = [
+const OF_NODES: [(&str, &str, &str); 33] = [
     ("[node] listen", RESOLVE, "const PORT: u16 = "),
     ("[node] source_ports", RESOLVE, "source_ports.unwrap_or("),
     ("[node] threads", RESOLVE, "threads.unwrap_or("),
@@ -25,7 +25,8 @@ const OF_NODES: [(&str, &str, &str); 32] = [
     ("[reduce] sharing", "crates/tunnel/re/src/sharing.rs", "pub enum Sharing…#[default]\n    "),
     ("[reduce] window_bytes", PARAMETERS, "            window_bytes: "),
     ("[reduce] sample_bits", PARAMETERS, "            sample_bits: "),
-    ("[reduce] store_mib", PARAMETERS, "            store_bytes: "),
+    ("[memory] mib", MEMORY, "const LEAST_DEFAULT_MIB: u64 = "),
+    ("[memory] mib", MEMORY, "const MOST_DEFAULT_MIB: u64 = "),
     ("[snoop] buffer_packets", "crates/tunnel/recovery/src/settings.rs", "Settings { buffer_packets: "),
     ("[snoop] replacement", "crates/tunnel/recovery/src/settings.rs", ", replacement: Replacement::"),
     ("[snoop] distance", "crates/operator/daemon/src/config/snoop.rs", "distance.unwrap_or("),
@@ -57,11 +58,13 @@ const OF_CACHES: [(&str, &str, &str); 2] = [
 const RESOLVE: &str = "crates/operator/daemon/src/config/resolve.rs";
 const GATEWAYS: &str = "crates/operator/daemon/src/config/gateways.rs";
 const SPLIT: &str = "crates/operator/daemon/src/config/split.rs";
+const MEMORY: &str = "crates/operator/daemon/src/config/memory.rs";
 const STREAMS: &str = "crates/operator/daemon/src/config/streams.rs";
 const PARAMETERS: &str = "crates/tunnel/re/src/parameters.rs";
 
 /// Defaults that depend on other keys.
-const BY_OTHER_KEYS: [&str; 5] = [
+const BY_OTHER_KEYS: [&str; 6] = [
+    "[reduce] store_mib",
     "[shorten] headers",
     "[shorten] literals",
     "[shorten] packing",

@@ -21,9 +21,7 @@ const FAMILIES: [(&str, IpAddr); 2] =
     [("IPv4", IpAddr::V4(Ipv4Addr::LOCALHOST)), ("IPv6", IpAddr::V6(Ipv6Addr::LOCALHOST))];
 /// Path MTUs of Ethernet, of PPPoE, and the smallest of IPv6.
 const PATH_MTUS: [usize; 3] = [1500, 1492, 1280];
-/// Peers of the gateway in the example.
-const STATIONS: usize = 20;
-/// Values of `store_mib` in the table.
+/// Bounds of stores in the table.
 const STORES_MIB: [usize; 5] = [2, 4, 16, 64, 256];
 /// IPv4 and TCP headers, with the option of timestamps.
 const TCP_HEADER_BYTES: usize = 20 + 32;
@@ -198,59 +196,26 @@ fn content_that_fits_the_cache_of_a_group() {
 #[test]
 fn memory_of_stores_and_caches() {
     let parameters = re::Parameters::default();
-    let re::Parameters { window_bytes, sample_bits, store_bytes, .. } = parameters;
+    let re::Parameters { window_bytes, sample_bits, .. } = parameters;
     let both_ends = |store_bytes: usize| {
         let sender = re::Encoder::new(&re::Parameters { store_bytes, ..parameters }).size_bytes();
         (sender, re::Decoder::new(window_bytes, sample_bits, store_bytes).size_bytes())
     };
-    let (sender, receiver) = both_ends(store_bytes);
     let slot_bits = node::Group::default().slot_bits;
     let settings = overhear::Settings { slot_bits, ..overhear::Settings::new([0; 32]) };
     let gateway = overhear::Gateway::new(settings.clone()).unwrap().cache_bytes();
     let station = overhear::Station::new(settings, overhear::StationId(0), None).unwrap().cache_bytes();
-    let of_peers = STATIONS * (sender + receiver);
-    let rows = [
-        (
-            "sender's store and index, for each peer",
-            mib(sender),
-            format!("`[reduce] store_mib`, {}", mib(store_bytes)),
-        ),
-        (
-            "receiver's store, for each peer: an eighth more than the sender's",
-            mib(receiver),
-            format!("`[reduce] store_mib`, {}", mib(store_bytes)),
-        ),
-        (
-            "`[overhear]` on a gateway or relay: one cache for all stations",
-            mib(gateway),
-            format!("`[overhear] slot_bits`, {slot_bits}"),
-        ),
-        (
-            "`[overhear]` on a station: one cache for each group that it is a member of",
-            mib(station),
-            format!("`[overhear] slot_bits`, {slot_bits}"),
-        ),
-    ];
     let mut made = String::from("| memory, when full | MiB | key and its default |\n|---|---|---|\n");
-    for (memory, size, key) in rows {
-        let _ = writeln!(made, "| {memory} | {size} | {key} |");
+    for (memory, size) in [
+        ("`[overhear]` on a gateway or relay: one cache for all stations", mib(gateway)),
+        ("`[overhear]` on a station: one cache for each group that it is a member of", mib(station)),
+    ] {
+        let _ = writeln!(made, "| {memory} | {size} | `[overhear] slot_bits`, {slot_bits} |");
     }
-    let [of_sender, of_receiver, of_peers_mib, of_gateway] = [sender, receiver, of_peers, gateway].map(mib);
-    let _ = writeln!(
-        made,
-        "| a gateway with {STATIONS} stations: {STATIONS} × ({of_sender} + {of_receiver}), before rounding | \
-         {of_peers_mib} | `store_mib` |"
-    );
-    let _ = writeln!(
-        made,
-        "| the same with `[overhear]`: {of_peers_mib} + {of_gateway}, before rounding | {} | `store_mib` and `slot_bits` |",
-        mib(of_peers + gateway)
-    );
-    made.push_str("\n| `store_mib` | MiB, sender's | MiB, receiver's |\n|---|---|---|\n");
+    made.push_str("\n| bound of a store, MiB | MiB, sender's | MiB, receiver's |\n|---|---|---|\n");
     for store_mib in STORES_MIB {
         let (sender, receiver) = both_ends(store_mib << 20);
-        let mark = if store_mib << 20 == store_bytes { " (default)" } else { "" };
-        let _ = writeln!(made, "| {store_mib}{mark} | {} | {} |", mib(sender), mib(receiver));
+        let _ = writeln!(made, "| {store_mib} | {} | {} |", mib(sender), mib(receiver));
     }
     hold_block(PAGE, "memory", &made);
 }

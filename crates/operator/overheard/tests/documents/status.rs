@@ -20,7 +20,7 @@ use syn::{Fields, Item};
 /// The types of a status: source, type, heading, and description.
 type Part = (&'static str, &'static str, &'static str, &'static str);
 
-const NODE: [Part; 18] = [
+const NODE: [Part; 20] = [
     (
         "crates/operator/dashboard/src/node/report.rs",
         "About",
@@ -41,6 +41,12 @@ const NODE: [Part; 18] = [
     ),
     ("crates/tunnel/io/src/control.rs", "Snapshot", "The node: its state", ""),
     ("crates/tunnel/node/src/status.rs", "Status", "`node`", ""),
+    (
+        "crates/tunnel/node/src/status/memory.rs",
+        "MemoryStatus",
+        "`node.memory`",
+        "The [budget of memory](../operations.md#capacity-and-memory).",
+    ),
     ("crates/tunnel/node/src/status.rs", "SharingStatus", "`node.sharing`", ""),
     ("crates/tunnel/node/src/status.rs", "PeerStatus", "`node.peers[]`", "One object for each peer."),
     ("crates/tunnel/node/src/status.rs", "PeerCounters", "`node.peers[].counters`", COUNTED),
@@ -56,6 +62,7 @@ const NODE: [Part; 18] = [
         "`node.peers[].streams`",
         "The present state of the [streams](../features/streams.md).",
     ),
+    ("crates/tunnel/node/src/status/memory.rs", "StoresStatus", "`node.peers[].stores`", ""),
     ("crates/tunnel/node/src/status.rs", "OverheardAtRate", "`node.peers[].overheard_by_rate[]`", ""),
     ("crates/tunnel/node/src/status.rs", "RecoverStatus", "`node.peers[].recover`", ""),
     (
@@ -100,9 +107,10 @@ const COUNTED: &str =
 const REFUSED: &str = "The node refused these datagrams and packets before they changed anything.";
 
 /// Where rows of printed tables have their types, in the order of the printout.
-const ROWS: [&str; 4] = [
+const ROWS: [&str; 5] = [
     "crates/operator/overheard/src/commands/status.rs",
     "crates/operator/overheard/src/commands/status/streams.rs",
+    "crates/operator/overheard/src/commands/status/memory.rs",
     "crates/operator/overheard/src/commands/status/gateways.rs",
     "crates/operator/overheard/src/commands/status/relays.rs",
 ];
@@ -111,7 +119,7 @@ const ROWS: [&str; 4] = [
 type Line = (&'static str, &'static str, &'static str);
 
 /// Lines of a node, in the order of the printout.
-const LINES: [Line; 12] = [
+const LINES: [Line; 13] = [
     (
         "{} on {} (mtu {}), listening on {}, up for {}, policy {}, version {}",
         "ROLE on INTERFACE (mtu BYTES), listening on ADDRESS, up for TIME, policy NAME, version NUMBER",
@@ -123,6 +131,12 @@ const LINES: [Line; 12] = [
         "silent:          {}, for {since}: {}",
         "silent: PEER, for TIME: REASON",
         "A peer with an `endpoint` that has not answered for four seconds or more. The known reason, and what to do.",
+    ),
+    (
+        "memory:          {taken} in stores, which may take {held}, and {beside} beside them, of {budget}\\n",
+        "memory: BYTES in stores, which may take BYTES, and BYTES beside them, of BYTES",
+        "The memory that all stores take now, and that they may take by their bounds. The memory of tables, queues and \
+         buffers beside stores. The budget of the node: `[memory] mib`.",
     ),
     (
         "{} overhears: {}",
@@ -358,6 +372,7 @@ fn everything() -> dashboard::node::Report {
         version: Some(1),
         cipher: None,
         store_bytes: Some(1 << 24),
+        stores: Some(node::StoresStatus::default()),
         srtt_seconds: Some(1.0),
         source_ports: 1,
         heard_ports: 1,
@@ -390,6 +405,7 @@ fn everything() -> dashboard::node::Report {
         uptime_seconds: 1.0,
         policy: "adaptive".to_owned(),
         peers: vec![peer],
+        memory: Some(node::MemoryStatus::default()),
         destinations: vec![node::DestinationStatus {
             name: "mast".to_owned(),
             next_hop: None,

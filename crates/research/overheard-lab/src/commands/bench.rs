@@ -10,6 +10,7 @@ mod codec;
 mod faults;
 mod figure;
 mod kept;
+mod memory;
 mod node;
 mod recovery;
 mod scaling;
@@ -55,6 +56,8 @@ enum Name {
     Tunnel,
     /// Outages by faults of a first hour, beside the newest wireguard-go; needs root
     Faults,
+    /// Resident memory of a gateway with 1 to 1,000 peers at full load, beside its budget; needs root
+    Memory,
     /// Hits of the web cache, beside nginx and Squid where they are installed
     Cache,
 }
@@ -101,6 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return keep(tunnel::run(args.runs, args.json)?),
         Name::Faults => return keep(faults::run(args.runs, args.json)?),
+        Name::Memory => memory::measure(args.runs)?,
         Name::Cache => cache::measure(args.runs)?,
     };
     keep(kept::medians(&name, &rows))?;

@@ -12,7 +12,7 @@ pub mod sender;
 
 use delay::Delay;
 use nack::Nack;
-use receipts::{Fate, GAP_TOLD_AFTER, Outstanding, Received};
+use receipts::{Fate, GAP_TOLD_AFTER, HISTORY, Outstanding, Received};
 use reorder::Reorder;
 use sender::Sender;
 use std::collections::VecDeque;
@@ -87,6 +87,21 @@ impl Arq {
             reorder: recovers.then(Reorder::default),
             receipt_had_no_room: false,
         }
+    }
+
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.sender.iter_mut().for_each(Sender::trim);
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.outstanding.memory_bytes()
+            + self.sender.as_ref().map_or(0, Sender::memory_bytes)
+            + self.nack.as_ref().map_or(0, Nack::memory_bytes)
+            + self.reorder.as_ref().map_or(0, Reorder::memory_bytes)
+            + HISTORY / 8
     }
 
     /// The smoothed round trip.

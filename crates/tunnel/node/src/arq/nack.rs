@@ -107,6 +107,12 @@ pub struct Nack {
 }
 
 impl Nack {
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.held.values().map(|held| held.body.capacity() + 2 * size_of::<Held>()).sum()
+    }
+
     /// Holds packets, and asks for what they need if the peer answers.
     #[must_use]
     pub fn new(asks: bool) -> Self {

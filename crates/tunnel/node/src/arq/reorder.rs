@@ -41,6 +41,12 @@ pub struct Reorder {
 }
 
 impl Reorder {
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes + 2 * self.waiting.len() * size_of::<Waiting>()
+    }
+
     /// `sequence` has come, with a packet to be handed on or with none; hands on to `out` whatever that
     /// allows.
     pub fn arrived(

@@ -117,6 +117,8 @@ pub struct Sender {
     /// Lost packets that were too old to be sent again.
     dropped_old: u64,
     spare: Vec<Kept>,
+    /// The fewest spare ones since [`Sender::trim`].
+    least_spare: usize,
 }
 
 impl Sender {
@@ -134,6 +136,7 @@ impl Sender {
             self.drop_front();
         }
         let mut kept = self.spare.pop().unwrap_or_default();
+        self.least_spare = self.least_spare.min(self.spare.len());
         kept.body.clear();
         kept.body.extend_from_slice(body);
         kept.refers_to.clear();
@@ -155,6 +158,21 @@ impl Sender {
             referred: false,
             ..kept
         });
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let of = |kept: &Kept| kept.body.capacity() + kept.refers_to.capacity() * size_of::<u64>();
+        let (kept, spare) =
+            (self.kept.iter().map(of).sum::<usize>(), self.spare.iter().map(of).sum::<usize>());
+        kept + spare + (self.kept.capacity() + self.spare.capacity()) * size_of::<Kept>()
+    }
+
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.spare.drain(..self.least_spare.min(self.spare.len()));
+        self.least_spare = self.spare.len();
     }
 
     fn drop_front(&mut self) {

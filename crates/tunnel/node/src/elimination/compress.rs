@@ -5,8 +5,10 @@
 //! *Literals* are often text: they are compressed by themselves ([`re::literals`]). Neither uses state that a
 //! lost packet could damage. [`wire::short`] has the form of the result.
 
+use crate::elimination::kept_headers::{Headers, REACH};
 use re::literals::{Compressor, Expander};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use wire::frame::PACKET_MAC_BYTES;
 use wire::headers::{self, Context, Unfinished};
 use wire::inner::Flow;
@@ -14,10 +16,6 @@ use wire::shim::MAX_RESTORED_BYTES;
 use wire::shim::compact::Compact;
 use wire::{Malformed, short, varint};
 
-/// How far back, in link sequences, a header may be referred to.
-const REACH: u64 = 1024;
-/// The longest header kept: IPv6, and TCP with all its options.
-const MAX_HEADER_BYTES: usize = 40 + 60;
 /// Flows whose confirmed headers are known; the one confirmed longest ago goes first.
 const MAX_FLOWS: usize = 256;
 
@@ -39,52 +37,16 @@ impl Shortening {
     pub const ALL: Self = Shortening { headers: true, literals: true, packing: true };
 }
 
-/// The headers of the last packets, by link sequence; `REACH` of them, and nothing is allocated per packet.
-#[derive(Debug)]
-struct Headers {
-    slots: Box<[Slot]>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    sequence: u64,
-    length: u8,
-    bytes: [u8; MAX_HEADER_BYTES],
-}
-
-impl Headers {
-    fn new() -> Self {
-        let empty = Slot { sequence: 0, length: 0, bytes: [0; MAX_HEADER_BYTES] };
-        Headers { slots: vec![empty; 2 * REACH as usize].into() }
-    }
-
-    fn put(&mut self, sequence: u64, packet: &[u8]) {
-        let at = sequence as usize % self.slots.len();
-        let slot = &mut self.slots[at];
-        let length = packet.len().min(MAX_HEADER_BYTES);
-        slot.bytes[..length].copy_from_slice(&packet[..length]);
-        (slot.sequence, slot.length) = (sequence, length as u8);
-    }
-
-    fn get(&self, sequence: u64) -> Option<&[u8]> {
-        let slot = &self.slots[sequence as usize % self.slots.len()];
-        (slot.sequence == sequence && slot.length > 0).then(|| &slot.bytes[..usize::from(slot.length)])
-    }
-
-    fn clear(&mut self) {
-        self.slots.iter_mut().for_each(|slot| slot.length = 0);
-    }
-}
-
 /// The sending side.
 #[derive(Debug)]
 pub struct Compress {
     shortening: Shortening,
     headers: Headers,
-    /// Flows of the packets in `headers`, by the same slots.
-    flows: Box<[Option<Flow>]>,
-    /// The newest confirmed packet of each flow.
-    confirmed: BTreeMap<Flow, u64>,
+    /// Hashes of the flows of the packets in `headers`, by the same slots. Two flows with one hash only find
+    /// headers that differ more.
+    flows: Box<[u64]>,
+    /// The newest confirmed packet of each flow, by its hash.
+    confirmed: BTreeMap<u64, u64>,
     compressor: Compressor,
     delta: Vec<u8>,
     compressed: Vec<u8>,
@@ -106,7 +68,7 @@ impl Compress {
     #[must_use]
     pub fn new(shortening: Shortening) -> Self {
         let headers = Headers::new();
-        let flows = vec![None; headers.slots.len()].into();
+        let flows = vec![0; headers.slots()].into();
         Compress {
             shortening,
             headers,
@@ -134,7 +96,8 @@ impl Compress {
         let mut what = if mac.is_some() { short::REGIONS } else { 0 };
         self.delta.clear();
         if let Some(split) = self.shortening.headers.then(|| headers::split(packet)).flatten() {
-            if let Some(&confirmed) = self.confirmed.get(flow)
+            let flow = hash_of(flow);
+            if let Some(&confirmed) = self.confirmed.get(&flow)
                 && sequence - confirmed < REACH
                 && let Some(context) = self.headers.get(confirmed)
             {
@@ -147,7 +110,7 @@ impl Compress {
                 }
             }
             self.headers.put(sequence, split.header);
-            self.flows[sequence as usize % self.headers.slots.len()] = Some(*flow);
+            self.flows[sequence as usize % self.headers.slots()] = flow;
         }
         if what & short::HEADER == 0 {
             self.delta.clear();
@@ -169,6 +132,15 @@ impl Compress {
         true
     }
 
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.headers.memory_bytes()
+            + self.flows.len() * size_of::<u64>()
+            + self.delta.capacity()
+            + self.compressed.capacity()
+    }
+
     /// Sets whether packets wait for the processor and not for the link. Literals are then compressed rarely.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.compressor.set_processor_short(is_short);
@@ -176,11 +148,11 @@ impl Compress {
 
     /// The receiver holds `sequence`.
     pub fn confirm(&mut self, sequence: u64) {
-        let at = sequence as usize % self.headers.slots.len();
+        let at = sequence as usize % self.headers.slots();
         if self.headers.get(sequence).is_none() {
             return;
         }
-        let Some(flow) = self.flows[at] else { return };
+        let flow = self.flows[at];
         let newest = self.confirmed.entry(flow).or_insert(sequence);
         *newest = sequence.max(*newest);
         if self.confirmed.len() > MAX_FLOWS
@@ -196,6 +168,12 @@ impl Compress {
         self.headers.clear();
         self.confirmed.clear();
     }
+}
+
+fn hash_of(flow: &Flow) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    flow.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The receiving side.
@@ -295,6 +273,12 @@ impl Decompress {
         if let Some(split) = headers::split(packet) {
             self.headers.put(sequence, split.header);
         }
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.headers.memory_bytes() + self.header.capacity() + self.shim.capacity()
     }
 
     /// Forgets everything.

@@ -4,9 +4,11 @@
 //! A packet that does not restore to exactly these bytes is a miss, for any reason: another generation, a
 //! packet that never arrived, a store with other contents.
 
-use crate::elimination::compress::{Compress, Decompress, DecompressError, Reduction, Shortening};
+use crate::elimination::compress::{Compress, Reduction, Shortening};
+pub use crate::elimination::restore::{NotRestored, Restore};
 use re::mac::PacketMac;
-use re::{AbsentSequences, Decoder, Encoded, Encoder, Form, Miss, Parameters, Policy};
+use re::{Encoded, Encoder, Form, Parameters, Policy};
+use streams::Tally;
 use wire::frame::{FrameType, PACKET_MAC_BYTES, Reduced, emit_last};
 use wire::inner::Inner;
 use wire::shim::compact::Compact;
@@ -24,6 +26,7 @@ pub struct Reduce {
     compress: Option<Compress>,
     /// The reduced frame, before it is made shorter.
     frame: Vec<u8>,
+    tally: Tally,
 }
 
 /// The shape of a packet on the air.
@@ -87,7 +90,44 @@ impl Reduce {
             generation: 0,
             compress: shortens.then(|| Compress::new(shortening)),
             frame: Vec::new(),
+            tally: Tally::default(),
         }
+    }
+
+    /// Sets another bound of the store, in bytes. If it is smaller, the oldest packets leave.
+    pub fn set_store_bytes(&mut self, bytes: usize) {
+        let Some(parameters) = &mut self.parameters else { return };
+        parameters.store_bytes = bytes;
+        match &mut self.encoder {
+            // a later one begins with nothing, as after a loss of memory
+            encoder if bytes == 0 => *encoder = None,
+            Some(encoder) => encoder.set_store_bytes(bytes),
+            None => {}
+        }
+    }
+
+    /// Whether there is a store, or one with the first packet.
+    #[must_use]
+    pub fn has_store(&self) -> bool {
+        self.parameters.is_some()
+    }
+
+    /// Bytes of memory of the store now.
+    #[must_use]
+    pub fn store_memory_bytes(&self) -> usize {
+        self.encoder.as_ref().map_or(0, Encoder::memory_bytes)
+    }
+
+    /// Bytes of memory beside the store now.
+    #[must_use]
+    pub fn other_memory_bytes(&self) -> usize {
+        self.compress.as_ref().map_or(0, Compress::memory_bytes) + self.frame.capacity()
+    }
+
+    /// What went by the store, and what that saved.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// Appends `packet` as the last frame of a unit, reduced where that pays.
@@ -117,6 +157,10 @@ impl Reduce {
             out.extend_from_slice(body);
         }
         let frame_bytes = out.len() - start;
+        if self.parameters.is_some() {
+            self.tally.stored_bytes += packet.len() as u64;
+            self.tally.saved_bytes += removed_bytes.unwrap_or(0) as u64;
+        }
         let written = Written {
             frame_type,
             reduced,
@@ -162,6 +206,7 @@ impl Reduce {
     ) -> Option<usize> {
         let encoder = match &mut self.encoder {
             Some(encoder) => encoder,
+            None if self.parameters.as_ref().is_none_or(|it| it.store_bytes == 0) => return None,
             // its secret follows from the pair's key, which comes with the first packet
             None => {
                 let secret = u64::from_le_bytes(mac.of(u64::MAX, b"what encoders look for"));
@@ -256,165 +301,5 @@ impl Reduce {
     #[must_use]
     pub fn references(&self) -> &[u64] {
         self.encoder.as_ref().map_or(&[], Encoder::references)
-    }
-}
-
-/// The receiving side: the store and its generation.
-pub struct Restore {
-    decoder: Option<Decoder>,
-    decompress: Decompress,
-    generation: u8,
-    /// The form that this node writes, and reads beside the compact one.
-    form: Form,
-    /// Whether the peer writes a form that does not name packets, and so may mean any.
-    is_injected: bool,
-}
-
-/// Why a packet could not be restored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotRestored {
-    /// The shim is not of the form, or this node stores nothing.
-    Malformed,
-    /// It speaks of a store that is gone.
-    OtherGeneration,
-    /// It refers to packets that are not held; those that can be named.
-    Absent(AbsentSequences),
-    /// The restored bytes differ from the sent ones.
-    WrongBytes,
-}
-
-impl NotRestored {
-    /// The packets that are needed, as far as they can be named.
-    #[must_use]
-    pub fn absent(&self) -> AbsentSequences {
-        match self {
-            NotRestored::Absent(sequences) => *sequences,
-            _ => AbsentSequences::default(),
-        }
-    }
-}
-
-impl From<Miss> for NotRestored {
-    fn from(miss: Miss) -> Self {
-        match miss {
-            Miss::Malformed(_) => NotRestored::Malformed,
-            Miss::Absent { sequences } => NotRestored::Absent(sequences),
-            Miss::Unnamed => NotRestored::Absent(AbsentSequences::default()),
-            Miss::OutOfRange => NotRestored::WrongBytes,
-        }
-    }
-}
-
-impl From<DecompressError> for NotRestored {
-    fn from(why: DecompressError) -> Self {
-        match why {
-            DecompressError::Malformed => NotRestored::Malformed,
-            DecompressError::OtherGeneration => NotRestored::OtherGeneration,
-            DecompressError::UnknownHeader(sequence) => {
-                let mut absent = AbsentSequences::default();
-                absent.add(sequence);
-                NotRestored::Absent(absent)
-            }
-        }
-    }
-}
-
-impl Restore {
-    /// For a peer whose encoder announces these parameters, which may have any values. `lasts`: both ends'
-    /// stores are lasting ones. Reads packets in the compact form and in `form`.
-    #[must_use]
-    pub fn new(window_bytes: usize, sample_bits: u32, store_bytes: usize, lasts: bool, form: Form) -> Self {
-        let announced = Parameters { window_bytes, sample_bits, store_bytes, ..Parameters::default() };
-        let is_sane = announced.validate().is_ok();
-        let decoder = is_sane.then(|| {
-            let decoder = Decoder::new(window_bytes, sample_bits, store_bytes);
-            if lasts { decoder.with_lasting_store() } else { decoder }
-        });
-        Restore { decoder, decompress: Decompress::new(), generation: 0, form, is_injected: false }
-    }
-
-    /// The generation of the store.
-    #[must_use]
-    pub fn generation(&self) -> u8 {
-        self.generation
-    }
-
-    /// The first sequence that may refer to `sequence`: where shims name packets, only later ones do.
-    #[must_use]
-    pub fn dependents_from(&self, sequence: u64) -> u64 {
-        if self.is_injected { 0 } else { sequence + 1 }
-    }
-
-    /// Loses the store; the next generation begins.
-    pub fn forget(&mut self) {
-        self.generation = self.generation.wrapping_add(1);
-        if let Some(decoder) = &mut self.decoder {
-            decoder.clear();
-        }
-        self.decompress.forget();
-    }
-
-    /// Appends the restored packet to `out`, whose MAC has then been verified. On an error `out` is as it
-    /// was.
-    pub fn restore(
-        &mut self,
-        sequence: u64,
-        shape: Shape,
-        body: &[u8],
-        mac: &PacketMac,
-        out: &mut Vec<u8>,
-    ) -> Result<(), NotRestored> {
-        let form = match shape {
-            Shape::Short => return self.restore_short(sequence, body, mac, out),
-            Shape::Reduced => Form::Compact,
-            Shape::Injected(frame_type) if frame_type == self.form.frame_type() => self.form,
-            Shape::Injected(_) => return Err(NotRestored::Malformed),
-        };
-        self.is_injected |= form != Form::Compact;
-        let reduced = Reduced::parse(body).map_err(|_| NotRestored::Malformed)?;
-        let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
-        if reduced.generation != self.generation {
-            return Err(NotRestored::OtherGeneration);
-        }
-        let start = out.len();
-        decoder.restore(sequence, form, reduced.shim, out)?;
-        if mac.verifies(sequence, &out[start..], reduced.mac) {
-            return Ok(());
-        }
-        out.truncate(start);
-        Err(NotRestored::WrongBytes)
-    }
-
-    fn restore_short(
-        &mut self,
-        sequence: u64,
-        body: &[u8],
-        mac: &PacketMac,
-        out: &mut Vec<u8>,
-    ) -> Result<(), NotRestored> {
-        let start = out.len();
-        let decompressed = self.decompress.read(sequence, self.generation, body)?;
-        match decompressed.mac {
-            None => out.extend_from_slice(decompressed.shim),
-            Some(_) => {
-                let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
-                decoder.restore(sequence, Form::Compact, decompressed.shim, out)?;
-            }
-        }
-        let finished = decompressed.unfinished.is_none_or(|header| header.finish(&mut out[start..]).is_ok());
-        // without regions every byte stood inside the seal, or in a header that both ends know to be the same
-        if finished && decompressed.mac.is_none_or(|proof| mac.verifies(sequence, &out[start..], proof)) {
-            return Ok(());
-        }
-        out.truncate(start);
-        Err(NotRestored::WrongBytes)
-    }
-
-    /// Stores a packet whose bytes are proven.
-    pub fn store(&mut self, sequence: u64, packet: &[u8], inner: &Inner) {
-        if let Some(decoder) = &mut self.decoder {
-            decoder.store(sequence, packet, inner);
-        }
-        self.decompress.hold(sequence, packet);
     }
 }

@@ -43,6 +43,12 @@ impl Incoming {
         }
     }
 
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.decoder.bytes()
+    }
+
     /// A unit with these frames came under this number; its counter and session. Whether it is new: it was
     /// not restored before.
     pub fn take_source(
@@ -60,6 +66,9 @@ impl Incoming {
         }
         self.next = if session == self.session { self.next.max(counter + 1) } else { counter + 1 };
         if now >= self.kept_until && self.units > FIRST_UNITS {
+            if self.decoder.bytes() > 0 {
+                self.decoder.clear();
+            }
             return true;
         }
         self.follow(session);

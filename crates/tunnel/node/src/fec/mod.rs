@@ -28,6 +28,17 @@ impl Fec {
     pub fn new(sends: bool, expects: bool) -> Self {
         Fec { outgoing: sends.then(Outgoing::default), incoming: Incoming::new(expects) }
     }
+
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.outgoing.iter_mut().for_each(Outgoing::trim);
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.outgoing.as_ref().map_or(0, Outgoing::memory_bytes) + self.incoming.memory_bytes()
+    }
 }
 
 /// The frames of a unit that repairs restore: all but the lane, if one of them is a packet, a part of one,

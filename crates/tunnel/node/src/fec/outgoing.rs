@@ -90,6 +90,17 @@ impl Default for Outgoing {
 }
 
 impl Outgoing {
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.encoder.trim();
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.encoder.memory_bytes()
+    }
+
     /// Says what share of the air's units was lost, of so many.
     pub fn set_loss(&mut self, loss: f64, units: u64) {
         let is_lossy = share(loss) > 0.0;

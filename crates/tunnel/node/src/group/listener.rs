@@ -78,6 +78,11 @@ pub(crate) enum Rest {
 }
 
 impl Listener {
+    /// Bytes of memory of the cache, once it is full.
+    pub fn memory_bytes(&self) -> usize {
+        self.station.cache_bytes()
+    }
+
     /// A member with an empty cache of at most 2^`slot_bits` slots. `None`: the membership makes no sense.
     pub fn new(membership: Membership, slot_bits: u8) -> Option<Self> {
         let slot_bits = slot_bits.min(membership.slot_bits);

@@ -45,6 +45,11 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
+    /// Bytes of memory of the cache, once it is full.
+    pub fn memory_bytes(&self) -> usize {
+        self.codec.cache_bytes()
+    }
+
     /// A group without members. `secret` is random and new with each boot. With neighbours there is an
     /// `address_key` that is theirs, too; without, none but this boot's members know it. `compresses`:
     /// whether what is shared is compressed. `counts`: sharing pauses where it does not pay.

@@ -306,7 +306,7 @@ fn own_hello(config: &Config, boot: u64) -> Hello {
         newest_version: *config.versions.end(),
         boot,
         number: 0,
-        store_kib: store_kib(&config.reduce),
+        store_kib: store_kib(config),
         capabilities: capabilities(config),
         // without removal a peer need not keep what comes
         window_bytes: match config.reduce.policy {

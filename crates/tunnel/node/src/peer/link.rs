@@ -2,6 +2,7 @@
 //! the two starts anew, it begins again from nothing.
 
 mod assembly;
+mod bounds;
 mod coalescer;
 mod fragments;
 mod no_streams;
@@ -9,6 +10,7 @@ mod outbox;
 mod overflow;
 
 pub(super) use assembly::Assembly;
+pub(super) use bounds::{Agreement, Allotment};
 pub(super) use coalescer::{Coalescer, Partial};
 pub(super) use fragments::{Fragment, Fragments};
 pub(super) use no_streams::NoStreams;
@@ -23,6 +25,7 @@ use crate::features;
 use crate::fec::{Fec, Outgoing};
 use crate::group::Roles;
 use crate::hop::Controller;
+use crate::memory::start_bytes;
 use crate::path::delay::PathDelay;
 use crate::path::mtu::Measured;
 use crate::session::transport::Ends;
@@ -31,8 +34,8 @@ use re::{Form, Parameters, Policy};
 use recovery::Settings;
 use std::time::Duration;
 use wire::hello::{
-    ANSWERS_REQUESTS, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LASTS, LENGTHENS,
-    LISTENS, NOTIFIES, RECOVERS, RESTORES, SEPARATES, STREAMS, UNCODES, UNCODES_ROWS,
+    ANSWERS_REQUESTS, BOUNDS_STORES, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LASTS,
+    LENGTHENS, LISTENS, NOTIFIES, RECOVERS, RESTORES, SEPARATES, STREAMS, UNCODES, UNCODES_ROWS,
 };
 use wire::repair::AROUND_SOURCE;
 
@@ -57,8 +60,10 @@ const MAX_PATIENCE_TO_FILL: Duration = Duration::from_millis(25);
 pub struct Link {
     /// The ends that share it. In a plain tunnel packets go as they are, and nothing is told of them.
     ends: Ends,
-    /// Bytes of the store that both ends use for each direction; 0 in a plain tunnel.
+    /// Bytes of the store with which both ends began in each direction; 0 in a plain tunnel.
     store_bytes: usize,
+    /// Changes of that bound. `None`: it stays.
+    pub(super) bounds: Option<Agreement>,
     /// Receipts, retransmission, requests, and order.
     pub(super) arq: Arq,
     /// Units that are restored before they would be sent again.
@@ -100,6 +105,7 @@ pub fn capabilities(config: &Config) -> u32 {
         | HEARS_LANES
         | JOINS
         | if config.streams.is_some() { STREAMS } else { 0 }
+        | if config.memory.is_some() { BOUNDS_STORES } else { 0 }
         | if parameters.policy.answers_requests() { ANSWERS_REQUESTS } else { 0 }
         | if sends_again(parameters) { RECOVERS } else { 0 }
         | if lasts(parameters) { LASTS } else { 0 }
@@ -116,10 +122,10 @@ fn sends_again(parameters: &Parameters) -> bool {
     parameters.policy.repairs_losses() && parameters.form == Form::Compact
 }
 
-/// Bytes that this node stores for a direction, as it says in its hello.
+/// KiB that this node stores for a direction at first, as it says in its hello.
 #[must_use]
-pub fn store_kib(parameters: &Parameters) -> u32 {
-    u32::try_from(parameters.store_bytes / 1024).unwrap_or(u32::MAX)
+pub fn store_kib(config: &Config) -> u32 {
+    u32::try_from(start_bytes(config) / 1024).unwrap_or(u32::MAX)
 }
 
 impl Link {
@@ -139,7 +145,11 @@ impl Link {
         );
         let (parameters, hello) = if ends.is_plain { (&off.0, &off.1) } else { (&config.reduce, hello) };
         let can = |capability: u32| hello.capabilities & capability != 0;
-        let store_bytes = store_kib(parameters).min(hello.store_kib) as usize * 1024;
+        let store_kib = if ends.is_plain { 0 } else { store_kib(config) };
+        let store_bytes = store_kib.min(hello.store_kib) as usize * 1024;
+        let no_streams = NoStreams::of(config, ends.is_plain, can(STREAMS), shares && can(LISTENS));
+        let agrees = config.memory.is_some() && can(BOUNDS_STORES) && store_bytes > 0;
+        let bounds = agrees.then(|| Agreement::new(store_bytes, no_streams.is_none()));
         let lasts = can(LASTS) && lasts(parameters);
         let shortening = if can(LENGTHENS) { config.shorten } else { Shortening::NONE };
         // compressed content repeats nothing that others could have heard; shared packets are compressed when
@@ -156,6 +166,7 @@ impl Link {
         Link {
             ends,
             store_bytes,
+            bounds,
             arq: Arq::new(abilities),
             fec: Fec::new(corrects, expects),
             hop: (config.controls_queue && !ends.is_plain && !is_heard && !config.codes())
@@ -172,7 +183,7 @@ impl Link {
             tcp: TcpRepair::new(config.snoop.as_ref(), hello.capabilities, sends_again, can(RECOVERS)),
             assembly: Assembly::new(can(JOINS), config.boost && config.shorten.packing),
             roles: Roles::new(hello.capabilities, config.codes()),
-            no_streams: NoStreams::of(config, ends.is_plain, can(STREAMS), is_heard),
+            no_streams,
             outbox: Outbox::default(),
         }
     }
@@ -207,7 +218,7 @@ impl Link {
         self.ends.is_plain
     }
 
-    /// Bytes of the store that both ends use for each direction.
+    /// Bytes of the store with which both ends began in each direction.
     #[must_use]
     pub fn store_bytes(&self) -> usize {
         self.store_bytes
@@ -278,6 +289,14 @@ impl Link {
         if is_repaired { AROUND_SOURCE } else { 0 }
     }
 
+    /// Bytes of memory beside stores.
+    #[must_use]
+    pub fn other_memory_bytes(&self) -> usize {
+        let cache = self.roles.listener().map_or(0, |listener| listener.memory_bytes());
+        let stages = self.reduce.other_memory_bytes() + self.restore.other_memory_bytes();
+        stages + self.arq.memory_bytes() + self.fec.memory_bytes() + self.tcp.memory_bytes() + cache
+    }
+
     /// Loses what is stored of packets from the peer, and tells it so.
     pub fn forget_received(&mut self) {
         self.restore.forget();
@@ -300,7 +319,8 @@ impl Link {
     /// When the peer is told what came, or something of groups, though no packet leaves.
     #[must_use]
     pub fn tells_at(&self) -> Option<Duration> {
-        self.receipt_at().into_iter().chain(self.roles.tell_at()).min()
+        let bounds = self.bounds.as_ref().and_then(Agreement::tells_at);
+        self.receipt_at().into_iter().chain(self.roles.tell_at()).chain(bounds).min()
     }
 
     /// When the peer is asked for what is missing, or told to send it again.

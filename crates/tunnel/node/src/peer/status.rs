@@ -3,7 +3,9 @@
 use super::Peer;
 use super::link::{Link, NoStreams};
 use crate::group::Sharing;
-use crate::status::{OverheardAtRate, PeerCounters, PeerStatus, StreamsStatus, outer_header_bytes};
+use crate::status::{
+    OverheardAtRate, PeerCounters, PeerStatus, StoresStatus, StreamsStatus, outer_header_bytes,
+};
 use overhear::StationId;
 use std::time::Duration;
 
@@ -41,6 +43,7 @@ impl Peer {
             version: self.sessions.version(),
             cipher: self.sessions.cipher().map(|cipher| cipher.to_string()),
             store_bytes: link.map(Link::store_bytes),
+            stores: link.map(|_| self.stores_status()),
             radio_bits_per_second: sharing.and_then(|sharing| sharing.radio_rate(self.index as u8)),
             overheard_share: link
                 .and_then(|link| sharing?.codec.overheard_share(StationId(link.roles.member()?.id))),
@@ -71,6 +74,23 @@ impl Peer {
                 streams: self.streams.as_ref().map(|it| it.streams.counters().into()).unwrap_or_default(),
                 ..self.counters
             },
+        }
+    }
+
+    /// The stores with their bounds.
+    fn stores_status(&self) -> StoresStatus {
+        let [sent, received, sent_records, received_records] =
+            self.store_bounds().map(Option::unwrap_or_default);
+        let memory = self.store_memory_bytes();
+        StoresStatus {
+            sent_bound_bytes: sent,
+            sent_memory_bytes: memory[0],
+            received_bound_bytes: received,
+            received_memory_bytes: memory[1],
+            sent_records_bound_bytes: sent_records,
+            sent_records_memory_bytes: memory[2],
+            received_records_bound_bytes: received_records,
+            received_records_memory_bytes: memory[3],
         }
     }
 

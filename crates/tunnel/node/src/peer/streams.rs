@@ -248,6 +248,9 @@ impl Peer {
     /// Streams of a new link with the peer that said `hello`: what repeats is removed from them.
     pub(super) fn reduce_streams(&mut self, config: &Config, hello: &Hello) {
         let Some((it, link)) = self.streams.as_mut().zip(self.link.as_ref()) else { return };
+        if !link.carries_streams() {
+            return it.streams.reduce(&Reduction::default());
+        }
         // records of a stream are read in order, and others are told when they are stored
         let policy = if config.reduce.policy == Policy::Off { Policy::Off } else { Policy::Acked };
         let store_bytes = link.store_bytes();

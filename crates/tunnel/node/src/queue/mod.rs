@@ -37,6 +37,9 @@ use wire::natives::Name;
 
 /// Queues that flows are hashed into (RFC 8290, 5.2.5): a hundred flows at once seldom share one.
 const BUCKETS: usize = 1024;
+/// ... and in a queue with room for fewer bytes than this, where fewer flows wait.
+const FEW_BUCKETS: usize = 128;
+const SMALL_BYTES: usize = 256 << 10;
 /// Between two looks for packets that are too old.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Bytes of a turn (RFC 8290, 5.2.4): one packet of the usual largest size.
@@ -128,6 +131,28 @@ impl Queue {
     /// repairs restored them.
     pub fn signal(&mut self, packets: u64) {
         self.signals = self.signals.max(packets);
+    }
+
+    /// Sets the most bytes that wait. Packets beyond leave as others come.
+    pub fn set_limit(&mut self, limit_bytes: usize) {
+        if limit_bytes != self.limit_bytes {
+            self.limit_bytes = limit_bytes;
+            self.buffers.set_limit(limit_bytes);
+        }
+    }
+
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.buffers.trim();
+    }
+
+    /// Bytes of memory now: of buffers as much as waits, or is spare.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes
+            + self.buffers.memory_bytes()
+            + self.buckets.capacity() * size_of::<Bucket>()
+            + self.slots.memory_bytes()
     }
 
     /// Bytes that wait.
@@ -303,11 +328,12 @@ impl Queue {
     /// HighwayHash with a secret key: nobody outside can choose flows that share a bucket with another's.
     fn bucket_of(&mut self, flow: &Flow) -> usize {
         if self.buckets.is_empty() {
-            self.buckets.resize_with(BUCKETS, Bucket::default);
+            let count = if self.limit_bytes < SMALL_BYTES { FEW_BUCKETS } else { BUCKETS };
+            self.buckets.resize_with(count, Bucket::default);
         }
         let mut hasher = HighwayHasher::new(Key(self.salt));
         flow.hash(&mut hasher);
-        (hasher.finish() % BUCKETS as u64) as usize
+        (hasher.finish() % self.buckets.len() as u64) as usize
     }
 
     /// Nothing waits: the next flow is new.

@@ -47,6 +47,12 @@ impl Slots {
         self.slots.len() - self.free.len()
     }
 
+    /// Bytes of memory of the table, without packets.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot>() + self.free.capacity() * size_of::<usize>()
+    }
+
     /// Appends a packet to `chain`.
     pub fn push(&mut self, chain: &mut Chain, waiting: Waiting) {
         chain.bytes += waiting.packet.len();

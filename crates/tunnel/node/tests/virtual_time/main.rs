@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a harness fails by panicking
 
+mod bounds;
 mod carrying;
 mod changes;
 mod common_stations;

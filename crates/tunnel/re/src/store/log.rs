@@ -212,6 +212,10 @@ impl Log {
         *self = Log { slab_bytes, ..Log::default() };
     }
 
+    fn segment_bytes(&self) -> usize {
+        (self.slab_bytes / SEGMENTS).max(LEAST_SEGMENT_BYTES).min(self.slab_bytes)
+    }
+
     /// Begins a segment with room for `needed` bytes, and ends the one that was written.
     fn begin(&mut self, lasts: bool, needed: usize) {
         if let Some(former) = self.heads[usize::from(lasts)].take()
@@ -241,7 +245,7 @@ impl Log {
 
     /// Adds a slab with room for packets of `needed` bytes. Its first segment is not among the free ones.
     fn add_slab(&mut self, needed: usize) -> u32 {
-        let segment_bytes = (self.slab_bytes / SEGMENTS).max(LEAST_SEGMENT_BYTES).min(self.slab_bytes);
+        let segment_bytes = self.segment_bytes();
         let slab = if needed <= segment_bytes {
             Slab::of(self.slab_bytes, segment_bytes)
         } else {
@@ -259,8 +263,7 @@ impl Log {
 
     /// Gives empty slabs back, but for one.
     fn release(&mut self) {
-        let bytes_of_free = |free: &[(u32, u32)]| -> usize { free.len() * self.slab_bytes / SEGMENTS };
-        if bytes_of_free(&self.free) <= self.slab_bytes {
+        if self.free.len() * self.segment_bytes() <= self.slab_bytes {
             return;
         }
         let is_empty = |slab: &Option<Slab>| slab.as_ref().is_some_and(Slab::is_empty);

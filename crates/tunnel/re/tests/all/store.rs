@@ -287,26 +287,32 @@ fn a_packet_that_is_held_already_stays_as_it_is() {
     assert_eq!(store.get(7).unwrap().packet, b"first");
 }
 
+/// Memory of a full encoder and of its decoder, in bytes.
+fn full(store_bytes: usize) -> (usize, usize) {
+    let parameters = Parameters { store_bytes, policy: Policy::Acked, ..Parameters::default() };
+    let mut encoder = Encoder::new(&parameters).with_lasting_store();
+    let mut decoder = Decoder::new(16, 4, store_bytes).with_lasting_store();
+    let (mut encoder_bytes, mut decoder_bytes, mut out) = (0, 0, Vec::new());
+    for sequence in 0..(receiver_bytes(store_bytes) / 1400 * 4 + 100) as u64 {
+        let packet = tcp_packet(80, sequence as u32 * 1360, &pseudo_random(sequence, 1360));
+        let inner = Inner::parse(&packet).unwrap();
+        out.clear();
+        encoder.encode(sequence, &packet, &inner, &mut out);
+        decoder.store(sequence, &packet, &inner);
+        if let Some(earlier) = sequence.checked_sub(100) {
+            encoder.confirm(earlier);
+        }
+        encoder_bytes = encoder_bytes.max(encoder.memory_bytes());
+        decoder_bytes = decoder_bytes.max(decoder.memory_bytes());
+    }
+    (encoder_bytes, decoder_bytes)
+}
+
 /// A full encoder or decoder takes at most 1.3 bytes of memory for each byte of packets that it keeps.
 #[test]
 fn a_full_encoder_and_decoder_take_at_most_1_3_bytes_for_each_byte_kept() {
     for store_bytes in [16 << 20, 24 << 20, 64 << 20] {
-        let parameters = Parameters { store_bytes, policy: Policy::Acked, ..Parameters::default() };
-        let mut encoder = Encoder::new(&parameters).with_lasting_store();
-        let mut decoder = Decoder::new(16, 4, store_bytes).with_lasting_store();
-        let (mut encoder_bytes, mut decoder_bytes, mut out) = (0, 0, Vec::new());
-        for sequence in 0..(store_bytes / 1400 * 4) as u64 {
-            let packet = tcp_packet(80, sequence as u32 * 1360, &pseudo_random(sequence, 1360));
-            let inner = Inner::parse(&packet).unwrap();
-            out.clear();
-            encoder.encode(sequence, &packet, &inner, &mut out);
-            decoder.store(sequence, &packet, &inner);
-            if let Some(earlier) = sequence.checked_sub(100) {
-                encoder.confirm(earlier);
-            }
-            encoder_bytes = encoder_bytes.max(encoder.memory_bytes());
-            decoder_bytes = decoder_bytes.max(decoder.memory_bytes());
-        }
+        let (encoder_bytes, decoder_bytes) = full(store_bytes);
         let kept = |bound: usize| bound as f64 * 1400.0 / (1400 + OVERHEAD_BYTES) as f64;
         let shares = (
             encoder_bytes as f64 / kept(store_bytes),
@@ -314,5 +320,15 @@ fn a_full_encoder_and_decoder_take_at_most_1_3_bytes_for_each_byte_kept() {
         );
         println!("store of {store_bytes}: encoder {:.3}, decoder {:.3}", shares.0, shares.1);
         assert!(shares.0 <= 1.3 && shares.1 <= 1.3, "{shares:?} of {store_bytes}");
+    }
+}
+
+#[test]
+fn no_encoder_or_decoder_takes_more_memory_than_its_size_allows() {
+    for store_bytes in [4 << 10, 8 << 10, 30_000, 64 << 10, 200 << 10, 1 << 20, 3 << 20, 16 << 20, 24 << 20] {
+        let (encoder, decoder) = full(store_bytes);
+        let most = (Encoder::most_memory_bytes(store_bytes), Decoder::most_memory_bytes(store_bytes));
+        println!("{store_bytes}: encoder {encoder} of {}, decoder {decoder} of {}", most.0, most.1);
+        assert!(encoder <= most.0 && decoder <= most.1, "{store_bytes}: {encoder} {decoder} of {most:?}");
     }
 }

@@ -20,9 +20,24 @@ pub struct Encoder {
     /// From this number on every source is here: the numbers between them are no sources.
     complete_from: u64,
     spare: Vec<Vec<u8>>,
+    /// The fewest spare ones since [`Encoder::trim`].
+    least_spare: usize,
 }
 
 impl Encoder {
+    /// Frees buffers that nobody needed since the last call.
+    pub fn trim(&mut self) {
+        self.spare.drain(..self.least_spare.min(self.spare.len()));
+        self.least_spare = self.spare.len();
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let sources = self.sources.iter().map(|source| source.bytes.capacity() + size_of::<Source>());
+        sources.chain(self.spare.iter().map(Vec::capacity)).sum()
+    }
+
     /// Keeps a source that leaves at `now`. Its number is above all before.
     pub fn push(&mut self, now: Duration, number: u64, source: &[u8]) {
         while self.sources.front().is_some_and(|oldest| oldest.number + MAX_SPAN <= number) {
@@ -33,6 +48,7 @@ impl Encoder {
         }
         debug_assert!(self.sources.back().is_none_or(|newest| newest.number < number), "numbers rise");
         let mut bytes = self.spare.pop().unwrap_or_default();
+        self.least_spare = self.least_spare.min(self.spare.len());
         bytes.clear();
         bytes.extend_from_slice(source);
         bytes.push(END);

@@ -57,6 +57,15 @@ impl Default for Reduction {
     }
 }
 
+/// What stores did since they were made, in bytes of hosts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Bytes that went by the store.
+    pub stored_bytes: u64,
+    /// Bytes of these that did not cross the hop, because the store had them.
+    pub saved_bytes: u64,
+}
+
 /// The receiver keeps what a sender with a store a quarter larger would need.
 const MARGIN_SHARE: usize = 4;
 /// The fewest bytes of a record that is stored.
@@ -67,14 +76,15 @@ const MOST_CONFIRMED: u64 = 4096;
 /// The most rows of stored records of which the far end is not told yet.
 const MOST_RANGES: usize = 256;
 
-/// The store that the receiver's is made for.
-fn with_margin(store_bytes: usize) -> usize {
+/// The store that the receiver's is made for, in bytes.
+#[must_use]
+pub fn reader_store_bytes(store_bytes: usize) -> usize {
     store_bytes + store_bytes / MARGIN_SHARE
 }
 
 /// Bytes that the receiver keeps beyond the sender's store.
 fn margin_bytes(store_bytes: usize) -> u64 {
-    receiver_bytes(with_margin(store_bytes)).saturating_sub(store_bytes) as u64
+    receiver_bytes(reader_store_bytes(store_bytes)).saturating_sub(store_bytes) as u64
 }
 
 /// The part of a store that a record takes: of its bytes, or of its numbers, of which there is one for 256

@@ -1,6 +1,6 @@
 //! Records become bytes of streams.
 
-use super::{MOST_CONFIRMED, MOST_RANGES, Reduction, with_margin};
+use super::{MOST_CONFIRMED, MOST_RANGES, Reduction, Tally, reader_store_bytes};
 use crate::ranges::Ranges;
 use re::literals::Expander;
 use re::mac::PacketMac;
@@ -22,6 +22,9 @@ pub struct RecordReader {
     newest: u64,
     /// Numbers of stored records that the far end is to be told.
     stored: Ranges,
+    /// Records are stored: the far end refers to some.
+    stores: bool,
+    tally: Tally,
     packet: Vec<u8>,
     shim: Vec<u8>,
 }
@@ -48,13 +51,15 @@ impl RecordReader {
         let Reduction { parameters, peer_window_bytes, peer_sample_bits, key, .. } = *reduction;
         let (window_bytes, sample_bits) = (peer_window_bytes, peer_sample_bits);
         let is_sane = Parameters { window_bytes, sample_bits, ..parameters }.validate().is_ok();
-        let store_bytes = with_margin(parameters.store_bytes);
+        let store_bytes = reader_store_bytes(parameters.store_bytes);
         RecordReader {
             decoder: is_sane.then(|| Decoder::new(window_bytes, sample_bits, store_bytes)),
             expander: Expander::new(),
             mac: PacketMac::new(&key),
             newest: 0,
             stored: Ranges::default(),
+            stores: true,
+            tally: Tally::default(),
             packet: Vec::new(),
             shim: Vec::new(),
         }
@@ -92,18 +97,54 @@ impl RecordReader {
         if plain.is_empty() || plain.len() > MOST_PLAIN_BYTES {
             return Err(Unreadable::Malformed);
         }
+        if self.decoder.is_some() {
+            self.tally.stored_bytes += plain.len() as u64;
+            if record.regions.is_some() {
+                self.tally.saved_bytes += plain.len().saturating_sub(self.shim.len()) as u64;
+            }
+        }
         if record.is_stored || record.regions.is_some() {
             self.newest = self.newest.max(number);
         }
         if record.is_stored {
             let decoder = self.decoder.as_mut().ok_or(Unreadable::Malformed)?;
             let inner = wire::inner::Inner { total_bytes: self.packet.len(), ..inner };
-            decoder.store(number, &self.packet, &inner);
+            if self.stores {
+                decoder.store(number, &self.packet, &inner);
+            }
             if decoder.holds(number) && self.stored.len() < MOST_RANGES {
                 self.stored.insert(number..number + 1);
             }
         }
         Ok(plain)
+    }
+
+    /// Sets another bound of the far end's store, which this end's follows. 0: nothing is stored.
+    pub fn set_store_bytes(&mut self, bytes: usize) {
+        let Some(decoder) = &mut self.decoder else { return };
+        if bytes == 0 && self.stores {
+            decoder.clear();
+        }
+        self.stores = bytes > 0;
+        decoder.set_store_bytes(reader_store_bytes(bytes));
+    }
+
+    /// Whether there is a store.
+    #[must_use]
+    pub fn has_store(&self) -> bool {
+        self.decoder.is_some()
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.decoder.as_ref().filter(|_| self.stores).map_or(0, Decoder::memory_bytes)
+    }
+
+    /// What entered the store, and what that saved.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// Whether the far end is to be told of stored records.

@@ -32,6 +32,18 @@ impl Unread {
         }
     }
 
+    /// The number that the next record has.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.first + self.under_way.len() as u64
+    }
+
+    /// Whether all records before this number were read.
+    #[must_use]
+    pub fn has_ended_before(&self, number: u64) -> bool {
+        self.first >= number
+    }
+
     /// Whether so much may enter the store: no record under way sees more than `margin` enter after it.
     #[must_use]
     pub fn admits(&self, cost: u64, margin: u64) -> bool {

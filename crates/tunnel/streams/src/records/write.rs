@@ -1,7 +1,7 @@
 //! Bytes of streams become records.
 
 use super::unread::Unread;
-use super::{LEAST_STORED_BYTES, Reduction, cost, margin_bytes};
+use super::{LEAST_STORED_BYTES, Reduction, Tally, cost, margin_bytes};
 use re::literals::Compressor;
 use re::mac::PacketMac;
 use re::{Encoded, Encoder, Policy};
@@ -19,6 +19,11 @@ pub struct RecordWriter {
     compressor: Option<Compressor>,
     mac: PacketMac,
     margin: u64,
+    /// The bound of the store.
+    store_bytes: usize,
+    /// A larger bound before, and the first record under way that knows of it no more.
+    former: Option<(usize, u64)>,
+    tally: Tally,
     /// The number of the next record that is stored. One that only refers to others has it, too.
     next: u64,
     unread: Unread,
@@ -39,6 +44,9 @@ impl RecordWriter {
             compressor: compresses.then(Compressor::new),
             mac: PacketMac::new(key),
             margin: margin_bytes(parameters.store_bytes),
+            store_bytes: parameters.store_bytes,
+            former: None,
+            tally: Tally::default(),
             next: 0,
             unread: Unread::default(),
             packet: Vec::new(),
@@ -94,7 +102,47 @@ impl RecordWriter {
         }
         Record { is_stored, is_compressed, number: self.next as u32, regions, literals }.emit(out);
         self.next += u64::from(is_stored);
+        if self.encoder.is_some() {
+            self.tally.stored_bytes += count as u64;
+            if let Encoded::Reduced { removed_bytes, shim_bytes, .. } = encoded {
+                self.tally.saved_bytes += removed_bytes.saturating_sub(shim_bytes) as u64;
+            }
+        }
         regions.map(|_| self.unread.begin())
+    }
+
+    /// Sets another bound of the store. The far end keeps at least as much.
+    pub fn set_store_bytes(&mut self, bytes: usize) {
+        let before = self.used_bytes();
+        let Some(encoder) = self.encoder.as_mut().filter(|_| bytes != self.store_bytes) else { return };
+        self.former = (bytes < before).then(|| (before, self.unread.next()));
+        encoder.set_store_bytes(bytes);
+        (self.store_bytes, self.margin) = (bytes, margin_bytes(bytes));
+    }
+
+    /// The largest bound under which a record was written that is not read yet, or the present one.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        let former = self.former.filter(|(_, number)| !self.unread.has_ended_before(*number));
+        self.store_bytes.max(former.map_or(0, |(bytes, _)| bytes))
+    }
+
+    /// Whether there is a store.
+    #[must_use]
+    pub fn has_store(&self) -> bool {
+        self.encoder.is_some()
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.encoder.as_ref().map_or(0, Encoder::memory_bytes)
+    }
+
+    /// What entered the store, and what that saved.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// Sets whether bytes wait for the processor and not for the link.

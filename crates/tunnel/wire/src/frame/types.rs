@@ -115,6 +115,8 @@ macro_rules! with_frame_types {
             StreamAbort = 41, "stream: abort", Stream, Abort;
             /// Records of streams that the sender keeps: [`crate::stream::Stored`].
             StreamStored = 42, "stream: stored", Stream, Stored;
+            /// Bounds of the sender's stores: [`crate::store_bounds`].
+            StoreBounds = 43, "store bounds", Control, StoreBounds;
         }
     };
 }

@@ -117,6 +117,7 @@ mod tests {
             uptime_seconds: 1.0,
             policy: "adaptive".to_owned(),
             peers,
+            memory: None,
             destinations: Vec::new(),
             sharing: None,
             collisions: 0,

@@ -50,10 +50,21 @@ pub enum Fate {
 
 #[derive(Debug, Clone, Copy)]
 struct Sent {
-    at: Duration,
+    /// In nanoseconds: half the bytes of a [`Duration`].
+    left_at: u64,
     fate: Option<Fate>,
-    /// It was retransmitted at `at`. Packets after the first transmission tell nothing about the second.
+    /// It was retransmitted then. Packets after the first transmission tell nothing about the second.
     again: bool,
+}
+
+impl Sent {
+    fn new(at: Duration, fate: Option<Fate>, again: bool) -> Self {
+        Sent { left_at: u64::try_from(at.as_nanos()).unwrap_or(u64::MAX), fate, again }
+    }
+
+    fn at(&self) -> Duration {
+        Duration::from_nanos(self.left_at)
+    }
 }
 
 /// Sequences of late, and how many of them came.
@@ -120,11 +131,11 @@ impl Outstanding {
             && self
                 .sent
                 .front()
-                .is_some_and(|sent| self.sent.len() == HISTORY || sent.at + FORGET_AFTER < now)
+                .is_some_and(|sent| self.sent.len() == HISTORY || sent.at() + FORGET_AFTER < now)
         {
             self.sent.pop_front();
         }
-        self.sent.push_back(Sent { at: now, fate: None, again: false });
+        self.sent.push_back(Sent::new(now, None, false));
         self.next += 1;
         self.next - 1
     }
@@ -154,8 +165,14 @@ impl Outstanding {
     /// Notes that `sequence` leaves once more at `now`.
     pub fn send_again(&mut self, now: Duration, sequence: u64) {
         if let Some(sent) = self.sent_mut(sequence) {
-            *sent = Sent { at: now, fate: None, again: true };
+            *sent = Sent::new(now, None, true);
         }
+    }
+
+    /// Bytes of memory now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.sent.capacity() * size_of::<Sent>()
     }
 
     /// The smoothed round trip.
@@ -255,7 +272,7 @@ impl Outstanding {
     /// Notes that repairs of `sequence` alone leave at `now`.
     pub fn await_repairs(&mut self, now: Duration, sequence: u64) {
         if let Some(sent) = self.sent_mut(sequence) {
-            *sent = Sent { at: now, fate: Some(Fate::Late), again: true };
+            *sent = Sent::new(now, Some(Fate::Late), true);
         }
     }
 
@@ -294,7 +311,7 @@ impl Outstanding {
         let is_newest = self.newest_reported.is_none_or(|before| newest > before);
         let mut makes_sense = true;
         let first = self.next - self.sent.len() as u64;
-        let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at);
+        let newest_left = newest.checked_sub(first).map(|index| self.sent[index as usize].at());
         if is_newest {
             self.measure(now, newest, receipt);
         }
@@ -304,11 +321,13 @@ impl Outstanding {
             let Some(sequence) = newest.checked_sub(back).filter(|&sequence| sequence >= first) else {
                 break;
             };
-            let Sent { at, fate: known, again } = &mut self.sent[(sequence - first) as usize];
+            let sent = &mut self.sent[(sequence - first) as usize];
+            let at = sent.at();
+            let Sent { fate: known, again, .. } = sent;
             makes_sense &= !(is_newest && state == State::Missing && *known == Some(Fate::Held));
             let overtaken_long_ago =
-                || newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > *at + margin);
-            let is_beyond_repairs = || corrected_after.is_none_or(|after| now >= *at + after);
+                || newest_left.zip(margin).is_some_and(|(newest_left, margin)| newest_left > at + margin);
+            let is_beyond_repairs = || corrected_after.is_none_or(|after| now >= at + after);
             let told = match state {
                 State::Held => Fate::Held,
                 State::Parked => Fate::Parked,
@@ -334,7 +353,7 @@ impl Outstanding {
         // the round trip of a retransmitted packet is ambiguous (Karn)
         if let Some(sent) = sent.filter(|sent| !sent.again) {
             let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
-            let sample = now.saturating_sub(sent.at).saturating_sub(delay);
+            let sample = now.saturating_sub(sent.at()).saturating_sub(delay);
             self.delay.sample(now, sample);
         }
         let sent = newest - self.newest_reported.map_or(0, |before| before);

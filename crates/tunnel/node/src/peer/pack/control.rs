@@ -13,6 +13,7 @@ use std::time::Duration;
 use wire::frame::{self, FrameType};
 use wire::receipt::Receipt;
 use wire::request::Request;
+use wire::store_bounds::StoreBounds;
 
 impl Peer {
     pub(super) fn write_control(&mut self, now: Duration, due: &PendingControl, out: &mut Vec<u8>) {
@@ -32,6 +33,12 @@ impl Peer {
         }
         if link.outbox.take_flush() {
             frame::emit(FrameType::Flushed, &[link.restore.generation()], out);
+        }
+        let records_use = self.streams.as_ref().map_or(0, |it| it.streams.records().0.used_bytes());
+        if let Some(bounds) = link.bounds.as_mut().and_then(|bounds| bounds.frame(now, records_use)) {
+            let mut body = Vec::with_capacity(StoreBounds::MAX_BYTES);
+            bounds.emit(&mut body);
+            frame::emit(FrameType::StoreBounds, &body, out);
         }
         if !due.asked.is_empty() {
             let mut body = Vec::new();
@@ -175,6 +182,14 @@ impl Peer {
                 link.reduce.adopt_generation(generation);
                 link.arq.clear_sent();
                 true
+            }
+            FrameType::StoreBounds => {
+                let Ok(said) = StoreBounds::parse(body) else { return false };
+                let Some(bounds) = &mut link.bounds else { return false };
+                let makes_sense = bounds.take(now, &said);
+                self.apply_bounds();
+                ctx.memory.look_sooner(now);
+                makes_sense
             }
             FrameType::Close => {
                 self.closed = true;

@@ -33,7 +33,7 @@ use crate::elimination::reduce::Shape;
 use crate::group::Member;
 use crate::path::encapsulation::OuterClass;
 use crate::peer::Peer;
-use crate::peer::link::{Link, Overflow, Partial};
+use crate::peer::link::{Agreement, Link, Overflow, Partial};
 use crate::session::seal::Seal;
 use re::mac::PacketMac;
 use std::time::Duration;
@@ -304,6 +304,7 @@ impl Peer {
             || link.tcp.has_notice(now)
             || link.has_to_say()
             || link.roles.tell_at().is_some_and(|at| at <= now)
+            || link.bounds.as_ref().and_then(Agreement::tells_at).is_some_and(|at| at <= now)
             || self.closing;
         let chunks = link.roles.member().is_some_and(Member::has_replies);
         let said = due.control || due.receipt || chunks;

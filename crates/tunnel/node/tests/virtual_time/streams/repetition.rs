@@ -1,8 +1,8 @@
 //! Bytes of a stream that an earlier one had do not cross the hop again.
 
 use super::{Hosts, MS, SECOND, Server, settings};
-use crate::pair::{GATEWAY, Road};
-use node::StreamCounters;
+use crate::pair::{GATEWAY, Road, STATION};
+use node::{Memory, StreamBounds, StreamCounters};
 use re::Policy;
 use std::net::SocketAddr;
 use streams::tcp::Connection;
@@ -60,5 +60,42 @@ fn text_is_compressed_and_nothing_is_where_reduction_and_compression_are_off() {
     (0..5000).for_each(|_| hosts.step());
     for port in [5001, 5002] {
         assert!(hosts.ask_from(port) >= BYTES as u64);
+    }
+}
+
+#[test]
+fn no_change_of_bounds_resets_a_stream() {
+    for loss in [0.0, 0.1] {
+        let road = Road { loss, reorder: 0.1, delay: 50 * MS, ..Road::default() };
+        let bounds = StreamBounds { memory_bytes: 64 << 20, most_streams: 100, answers_early: false };
+        let mut pair = Hosts::started(31, road, [Some(bounds); 2]);
+        for at in [GATEWAY, STATION] {
+            pair.configs[at].memory = Some(Memory { bytes: 16 << 20, nodes: 1 });
+            pair.configs[at].reduce.store_bytes = 1 << 30;
+            pair.reboot(at);
+        }
+        pair.run(5 * SECOND);
+        let mut hosts = Hosts::behind(31, pair, Server::Answers(BYTES));
+        let mut left = Vec::new();
+        for (turn, mib) in [[16, 16], [16, 16], [16, 3], [6, 12], [16, 2], [3, 16]].into_iter().enumerate() {
+            let now = hosts.pair.now();
+            for at in [GATEWAY, STATION] {
+                hosts.pair.node_mut(at).set_memory_bytes(now, mib[at] << 20);
+            }
+            left.push(hosts.ask_from(5001 + turn as u16));
+            (0..2000).for_each(|_| hosts.step());
+            let peer = &hosts.pair.status(STATION).peers[0];
+            let (it, stores) = (peer.counters.streams, peer.stores.unwrap());
+            assert_eq!(
+                (it.unrestored, it.aborted, it.received_bytes),
+                (0, 0, (turn as u64 + 1) * BYTES as u64)
+            );
+            let sent = hosts.pair.status(GATEWAY).peers[0].stores.unwrap();
+            assert!(
+                sent.sent_records_bound_bytes <= stores.received_records_bound_bytes,
+                "{sent:?} {stores:?}"
+            );
+        }
+        assert!(left[0] > BYTES as u64 * 9 / 10 && left[1] < BYTES as u64 / 4, "{left:?}");
     }
 }
