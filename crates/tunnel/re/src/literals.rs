@@ -240,6 +240,28 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use std::cell::RefCell;
 
+    #[test]
+    fn what_a_thread_compressed_before_changes_nothing() {
+        let texts: Vec<Vec<u8>> = (0..40usize)
+            .map(|number| {
+                let word = |at: usize| format!("{} of {} routers, ", (at * number) % 17, at % 7).into_bytes();
+                (0..20 + 3 * number).flat_map(word).collect()
+            })
+            .collect();
+        let compressed = |text: &Vec<u8>| {
+            let mut out = Vec::new();
+            assert!(Compressor::new().compress(text, &mut out));
+            out
+        };
+        let alone: Vec<_> = std::thread::scope(|scope| {
+            texts.iter().map(|text| scope.spawn(|| compressed(text)).join().unwrap_or_default()).collect()
+        });
+        let in_turn: Vec<_> = texts.iter().map(compressed).collect();
+        let backwards: Vec<_> = texts.iter().rev().map(compressed).collect();
+        assert_eq!(alone, in_turn);
+        assert!(in_turn.iter().rev().eq(&backwards));
+    }
+
     const BEFORE: &[u8] = b"before";
 
     fn random(seed: u64, length: usize) -> Vec<u8> {

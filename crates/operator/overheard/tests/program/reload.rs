@@ -250,6 +250,33 @@ fn a_peer_is_added_listed_and_removed_by_the_command_and_the_other_loses_no_pack
 }
 
 #[test]
+fn another_budget_of_memory_is_taken_up_and_the_station_loses_no_packet() {
+    if !possible() {
+        return;
+    }
+    let cell = Cell::new(2);
+    let file = cell.file();
+    let budget = || cell.node.status()["node"]["memory"]["budget_bytes"].as_u64().unwrap();
+    let bound = || cell.node.status()["node"]["peers"][0]["stores"]["received_bound_bytes"].as_u64().unwrap();
+    cell.without_loss(|| {
+        for mib in [64, 6, 32] {
+            cell.site.write("gateway.toml", &format!("{file}\n[memory]\nmib = {mib}\n"));
+            cell.node.reload();
+            wait_until("it has the budget", PATIENCE, || budget() == mib << 20);
+            let told = format!("the budget of memory is {mib} MiB now; sessions stay");
+            assert!(cell.node.log().contains(&told), "{}", cell.node.log());
+            wait_until("the store is within it", PATIENCE, || bound() <= mib << 20);
+        }
+    });
+    cell.site.write("gateway.toml", &format!("{file}\n[memory]\nmib = 3\n"));
+    cell.node.reload();
+    wait_until("it is refused", PATIENCE, || {
+        cell.node.log().contains("[memory] mib: 3 is not between 4 and")
+    });
+    assert_eq!(budget(), 32 << 20);
+}
+
+#[test]
 fn a_default_route_comes_and_goes_and_the_station_loses_no_packet() {
     if !possible() {
         return;

@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// What one measurement gave, in bytes.
 struct Measured {
     idle: u64,
+    /// The part of `idle` that is no file's: what the system cannot reclaim.
+    own: u64,
     peak: u64,
     carried: u64,
     /// What the gateway counts in stores and beside them, at the end.
@@ -55,6 +57,7 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
         rows.push(Row::new(name("budget"), budget_mib as f64, "MiB"));
         for (what, of) in [
             ("idle", (|it| it.idle) as fn(&Measured) -> u64),
+            ("idle, without the program's file", |it| it.own),
             ("carried", |it| it.carried),
             ("counted in stores", |it| it.stores),
             ("counted beside stores", |it| it.beside),
@@ -86,20 +89,21 @@ fn once(peers: usize, budget_mib: usize) -> anyhow::Result<Measured> {
     let keys: Vec<PrivateKey> = (0..peers).map(|_| PrivateKey::generate(rng)).collect();
     let mut program = start(&run, &gateway, (&key, &network), &keys, budget_mib)?;
     let process = process_of(run.folder())?;
-    let idle = resident_bytes(process)?;
+    let idle = resident_bytes(process, "Rss:")?;
+    let own = resident_bytes(process, "Anonymous:")?;
     let mut stations = gateway.enter(|| Stations::new(&key.public(), &network, keys, PORT))??;
     let until = Instant::now() + LOAD + LOAD_FOR_EACH * u32::try_from(peers).unwrap_or(u32::MAX);
     let mut peak = idle;
     while Instant::now() < until {
         stations.carry(Duration::from_millis(200))?;
-        peak = peak.max(resident_bytes(process)?);
+        peak = peak.max(resident_bytes(process, "Rss:")?);
     }
     let carried = stations.carried_bytes();
     let report = daemon::status_socket::ask(&run.folder().join("socket"))?;
     let memory = report.snapshot.node.memory.context("the gateway has no budget")?;
     let (stores, beside) = (memory.store_bytes as u64, memory.other_bytes as u64);
     program.stop();
-    Ok(Measured { idle, peak, carried, stores, beside })
+    Ok(Measured { idle, own, peak, carried, stores, beside })
 }
 
 /// Starts the gateway, and waits for its socket.
@@ -165,9 +169,9 @@ fn process_of(folder: &Path) -> anyhow::Result<u32> {
     bail!("the gateway's process is not there")
 }
 
-/// The resident memory of a process.
-fn resident_bytes(process: u32) -> anyhow::Result<u64> {
+/// The resident memory of a process: all of it, or a kind of it.
+fn resident_bytes(process: u32, kind: &str) -> anyhow::Result<u64> {
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).context("the gateway ended")?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Rss:")).context("no Rss")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(kind)).context("the system tells no sizes")?;
     Ok(line.trim().trim_end_matches(" kB").trim().parse::<u64>()? * 1024)
 }
