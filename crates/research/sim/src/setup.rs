@@ -42,6 +42,8 @@ pub struct Tunnel {
     pub max_datagram_bytes: usize,
     /// Idle time after which a station sends a keepalive.
     pub keepalive: Duration,
+    /// The memory of each node. `None`: its stores have the bound in `reduce`.
+    pub memory: Option<node::Memory>,
 }
 
 impl From<re::Parameters> for Tunnel {
@@ -53,6 +55,7 @@ impl From<re::Parameters> for Tunnel {
             queue_bytes: 1 << 20,
             max_datagram_bytes: 1452,
             keepalive: Duration::from_secs(25),
+            memory: None,
         }
     }
 }
@@ -135,6 +138,7 @@ impl Setup {
             fec: tunnel.fec,
             queue_bytes: tunnel.queue_bytes,
             max_datagram_bytes: tunnel.max_datagram_bytes,
+            memory: tunnel.memory,
             trace: true,
             ..Config::new(key.clone(), network.clone(), peers)
         };

@@ -9,7 +9,7 @@ use wire::inner::Inner;
 use wire::shim::compact::Compact;
 
 /// What small stores take beyond their share, in bytes.
-const SMALL_BYTES: usize = 128 << 10;
+const SMALL_BYTES: usize = 96 << 10;
 
 /// Restores the packets of one direction.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl Decoder {
     #[must_use]
     pub fn most_memory_bytes(store_bytes: usize) -> usize {
         let kept_bytes = receiver_bytes(store_bytes);
-        kept_bytes.saturating_add(kept_bytes / 100 * 6).saturating_add(kept_bytes.min(SMALL_BYTES))
+        kept_bytes.saturating_add(kept_bytes / 100 * 4).saturating_add(kept_bytes.min(SMALL_BYTES))
     }
 
     /// Bytes of memory of the store.

@@ -44,8 +44,8 @@ pub enum Encoded {
 
 /// The memory of the smallest store with its tables, in bytes.
 const LEAST_BYTES: usize = 48 << 10;
-/// What tables take beyond a fourth of their store, in bytes: twice the store at most.
-const SMALL_BYTES: usize = 144 << 10;
+/// What tables of small stores take beyond 15% of the store, in bytes: as much as the store at most.
+const SMALL_BYTES: usize = 96 << 10;
 
 /// The index for a store of `store_bytes`. The papers' systems enter every anchor at both ends, and need
 /// equal tables.
@@ -174,8 +174,8 @@ impl Encoder {
     /// The most memory of an encoder with a lasting store of `store_bytes`, in bytes.
     #[must_use]
     pub fn most_memory_bytes(store_bytes: usize) -> usize {
-        let small_bytes = LEAST_BYTES + store_bytes.saturating_mul(2).min(SMALL_BYTES);
-        store_bytes.saturating_add(store_bytes / 4).saturating_add(small_bytes)
+        let small_bytes = LEAST_BYTES + store_bytes.min(SMALL_BYTES);
+        store_bytes.saturating_add(store_bytes / 100 * 15).saturating_add(small_bytes)
     }
 
     /// Every packet is held until as many bytes were sent after it.

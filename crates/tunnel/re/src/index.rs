@@ -24,9 +24,9 @@ const WAYS: usize = 8;
 const RECENT_WAYS: usize = 4;
 const LINE_BYTES: usize = WAYS * ENTRY_BYTES;
 /// Bytes of a store for one byte of its table.
-const STORE_BYTES_A_BYTE: usize = 6;
+const STORE_BYTES_A_BYTE: usize = 12;
 /// While the store's content is small, its table could serve as many times the content.
-const SPARE: usize = 6;
+const SPARE: usize = 12;
 /// Bytes that the table of a small store has beside, for a third of its content.
 const BESIDE_BYTES: usize = 48 << 10;
 /// The fewest lines from which a table doubles.
@@ -295,7 +295,7 @@ mod tests {
         }
 
         #[test]
-        fn the_table_takes_a_sixth_of_the_store(store_bytes in 4096usize..1 << 24, lasts: bool) {
+        fn the_table_takes_a_twelfth_of_the_store(store_bytes in 4096usize..1 << 24, lasts: bool) {
             let mut index = Index::new(store_bytes, lasts);
             for used in [1000, 70_000, store_bytes / 3, store_bytes] {
                 index.fit(used);

@@ -15,6 +15,7 @@ mod node;
 mod recovery;
 mod scaling;
 mod tunnel;
+mod twice;
 
 use clap::ValueEnum as _;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -58,6 +59,8 @@ enum Name {
     Faults,
     /// Resident memory of a gateway with 1 to 1,000 peers at full load, beside its budget; needs root
     Memory,
+    /// Random bytes sent twice under budgets of memory, beside the best that such a memory can save
+    Twice,
     /// Hits of the web cache, beside nginx and Squid where they are installed
     Cache,
 }
@@ -105,6 +108,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Name::Tunnel => return keep(tunnel::run(args.runs, args.json)?),
         Name::Faults => return keep(faults::run(args.runs, args.json)?),
         Name::Memory => memory::measure(args.runs)?,
+        Name::Twice => twice::measure()?,
         Name::Cache => cache::measure(args.runs)?,
     };
     keep(kept::medians(&name, &rows))?;

@@ -38,6 +38,12 @@ impl FaceToFace {
         Ok(pair)
     }
 
+    /// Time passes until packets may leave again.
+    pub fn wait(&mut self, time: Duration) {
+        self.network.advance(time);
+        self.answer();
+    }
+
     /// The gateway converts packets to datagrams: classify, queue, reduce, pack.
     pub fn pack(&mut self, packets: &[Vec<u8>]) {
         self.network.advance(BATCH_TIME);

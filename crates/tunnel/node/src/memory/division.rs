@@ -6,7 +6,7 @@
 /// A change below this share of what is held is none: a quarter.
 const STEADY_SHARE: usize = 4;
 /// The floor of an account, in bytes, where the pool has room for twice as much.
-const MOST_FLOOR: usize = 512 << 10;
+const MOST_FLOOR: usize = 128 << 10;
 
 /// A store's part in a budget, in bytes of memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -13,11 +13,11 @@ const BULK_BYTES: usize = 1200;
 const COUNT: usize = 4 * STORE_BYTES / BULK_BYTES;
 /// Packets of a probe of the first generation. Of packets that repeat nothing, one in 16 is searched.
 const RUN: usize = 128;
-/// Packets of a probe of what lasts: about a fifth of them is found.
-const LONG_RUN: usize = 640;
+/// Packets of a probe of what lasts: 18% of them are found.
+const LONG_RUN: usize = 1600;
 /// Distances of probes, in packets.
 const STEP: usize = 64;
-const LONG_STEP: usize = 100;
+const LONG_STEP: usize = 80;
 
 /// Payloads of the small packets, of which two go beside each packet of the transfer: telemetry of 100 bytes,
 /// acknowledgments, and a packet of a call. They are a seventh of its bytes.

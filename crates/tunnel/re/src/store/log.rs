@@ -160,7 +160,9 @@ impl Log {
     /// Retires the slab with the fewest bytes of packets, if the packets take too much memory and at most
     /// half of that slab stays. The caller moves its packets.
     pub(super) fn retire_sparse_slab(&mut self) -> Option<u32> {
-        if self.size_bytes <= self.live_bytes + self.live_bytes / 16 + 2 * self.slab_bytes {
+        // ends of segments stay empty, and the oldest and newest ones are in part
+        let usual = self.live_bytes + self.live_bytes / 8 + 2 * self.slab_bytes + 3 * self.segment_bytes();
+        if self.size_bytes <= usual {
             return None;
         }
         let numbered = (0u32..).zip(&self.slabs).filter_map(|(number, slab)| Some((number, slab.as_ref()?)));

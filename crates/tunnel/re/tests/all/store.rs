@@ -2,7 +2,7 @@
 
 use crate::link::{pseudo_random, tcp_packet};
 use proptest::prelude::*;
-use re::store::{OVERHEAD_BYTES, PacketStore, lasts, receiver_bytes};
+use re::store::{OVERHEAD_BYTES, PacketStore, lasting_bytes, lasts, receiver_bytes};
 use re::{Decoder, Encoder, Parameters, Policy};
 use std::collections::BTreeMap;
 use wire::inner::Inner;
@@ -203,19 +203,29 @@ fn memory_is_taken_as_packets_come_and_given_back_as_the_bound_falls() {
 }
 
 #[test]
-fn half_of_a_lasting_store_has_a_fifth_of_what_left_the_other_half() {
-    let mut store = PacketStore::lasting(4 << 20);
-    for sequence in 0..20_000 {
+fn a_lasting_store_has_all_that_is_recent_and_18_percent_of_what_is_older() {
+    let bound_bytes = 40 << 20;
+    let mut store = PacketStore::lasting(bound_bytes);
+    let count = 100_000;
+    for sequence in 0..count {
         store.insert(sequence, &packet(sequence, 1400), 0..1400);
     }
-    let age = |sequence: u64| (19_999 - sequence) * 1464;
-    let held = |ages: std::ops::Range<u64>| {
-        let of_age: Vec<_> = (0..20_000).filter(|sequence| ages.contains(&age(*sequence))).collect();
+    let held = |ages: std::ops::Range<f64>| {
+        let age = |sequence: u64| ((count - 1 - sequence) * 1464) as f64 / bound_bytes as f64;
+        let of_age: Vec<_> = (0..count).filter(|sequence| ages.contains(&age(*sequence))).collect();
         of_age.iter().filter(|sequence| store.holds(**sequence)).count() as f64 / of_age.len() as f64
     };
-    assert_eq!(held(0..2_090_000), 1.0);
-    assert!((0.18..0.22).contains(&held(2_200_000..12_000_000)));
-    assert_eq!(held(13_000_000..29_000_000), 0.0);
+    assert_eq!(held(0.0..0.62), 1.0);
+    assert!((0.17..0.19).contains(&held(0.64..2.6)), "{}", held(0.64..2.6));
+    assert_eq!(held(2.8..3.4), 0.0);
+}
+
+proptest! {
+    #[test]
+    fn neither_generation_shrinks_as_the_bound_grows(bound in 0usize..100 << 20, more in 0usize..2 << 20) {
+        let (one, other) = (lasting_bytes(bound), lasting_bytes(bound + more));
+        prop_assert!(one <= other && bound - one <= bound + more - other);
+    }
 }
 
 #[test]
