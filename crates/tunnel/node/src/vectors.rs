@@ -1,7 +1,8 @@
 //! The test vectors of docs/wire-format.md that need keys, and those of hashes, chunks and literals.
 
 use crate::config::Config;
-use crate::elimination::reduce::{Restore, Shape};
+use crate::elimination::reduce::Shape;
+use crate::elimination::restore::Restore;
 use crate::peer::pack::unit_number;
 use crate::session::challenge::{self, Asked};
 use crate::session::handshake::{Identity, Keys, Network, derive, keyed_mark};

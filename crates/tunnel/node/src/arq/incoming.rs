@@ -2,7 +2,7 @@
 
 use super::Arq;
 use super::nack::{Arrival, Held, Nack};
-use crate::elimination::reduce::NotRestored;
+use crate::elimination::restore::NotRestored;
 use re::AbsentSequences;
 use std::time::Duration;
 use wire::frame;

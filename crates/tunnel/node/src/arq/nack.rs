@@ -4,7 +4,8 @@
 //! Used if the peer announces that it answers requests. Bounded in number, time and tries. Packets that are
 //! given up are left to the end hosts.
 
-use crate::elimination::reduce::{NotRestored, Shape};
+use crate::elimination::reduce::Shape;
+use crate::elimination::restore::NotRestored;
 use re::AbsentSequences;
 use std::collections::BTreeMap;
 use std::time::Duration;

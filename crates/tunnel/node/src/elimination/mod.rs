@@ -4,4 +4,4 @@ pub mod compress;
 mod kept_headers;
 pub mod ratio;
 pub mod reduce;
-mod restore;
+pub mod restore;

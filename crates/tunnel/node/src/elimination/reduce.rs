@@ -5,7 +5,6 @@
 //! packet that never arrived, a store with other contents.
 
 use crate::elimination::compress::{Compress, Reduction, Shortening};
-pub use crate::elimination::restore::{NotRestored, Restore};
 use re::mac::PacketMac;
 use re::{Encoded, Encoder, Form, Parameters, Policy};
 use streams::Tally;

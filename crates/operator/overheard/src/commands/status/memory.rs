@@ -29,10 +29,10 @@ console::row! {
         to_the_peer: String,
         /// The store of packets from the peer.
         from_the_peer: String,
-        /// The store of streams to the peer. `-` without streams.
-        streams_to_it: String,
-        /// The store of streams from the peer. `-` without streams.
-        streams_from_it: String,
+        /// The store of records of streams to the peer. `-` without streams.
+        records_to_it: String,
+        /// The store of records of streams from the peer. `-` without streams.
+        records_from_it: String,
     }
 }
 
@@ -47,8 +47,8 @@ impl MemoryRow {
             memory: peer.name.clone(),
             to_the_peer: of(it.sent_memory_bytes, it.sent_bound_bytes),
             from_the_peer: of(it.received_memory_bytes, it.received_bound_bytes),
-            streams_to_it: of(it.sent_records_memory_bytes, it.sent_records_bound_bytes),
-            streams_from_it: of(it.received_records_memory_bytes, it.received_records_bound_bytes),
+            records_to_it: of(it.sent_records_memory_bytes, it.sent_records_bound_bytes),
+            records_from_it: of(it.received_records_memory_bytes, it.received_records_bound_bytes),
         })
     }
 }
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(
             printed(&node),
             [
-                "MEMORY TO THE PEER FROM THE PEER STREAMS TO IT STREAMS FROM IT",
+                "MEMORY TO THE PEER FROM THE PEER RECORDS TO IT RECORDS FROM IT",
                 "roof 2.0 MB of 8.0 MB 0 B of 1.0 MB - -",
                 "memory: 2.0 MB in stores, which may take 12.0 MB, and 500.0 kB beside them, of 64.0 MB",
                 "",
