@@ -9,6 +9,7 @@ use crate::flow::fold;
 use crate::rabin::Rabin;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64, u16x32};
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// An odd constant with well-mixed bits: the golden ratio's fraction.
@@ -48,12 +49,21 @@ pub struct AnchorFinder {
     method: Method,
 }
 
+thread_local! {
+    /// The positions found in a packet. All finders of a thread share the memory, with room for a packet of the
+    /// maximum length.
+    static POSITIONS: RefCell<Box<[u16; 1 << 16]>> = RefCell::new(positions());
+}
+
+fn positions() -> Box<[u16; 1 << 16]> {
+    let positions = vec![0; 1 << 16].into_boxed_slice();
+    positions.try_into().expect("65,536 positions were made")
+}
+
 #[derive(Debug, Clone)]
 enum Method {
     Rabin(Rabin),
     Quick {
-        /// Buffer for the positions found. It has room for a packet of the maximum length.
-        positions: Box<[u16; 1 << 16]>,
         /// The processor's vector instructions.
         level: Level,
     },
@@ -69,9 +79,7 @@ impl AnchorFinder {
     /// Finds anchors by the quick hash. The minimum window is eight bytes.
     #[must_use]
     pub fn quick(window_bytes: usize, sample_bits: u32) -> Self {
-        let positions = vec![0; 1 << 16].into_boxed_slice();
-        let positions = positions.try_into().expect("65,536 positions were made");
-        Self::new(window_bytes.max(8), sample_bits, Method::Quick { positions, level: Level::new() })
+        Self::new(window_bytes.max(8), sample_bits, Method::Quick { level: Level::new() })
     }
 
     fn new(window_bytes: usize, sample_bits: u32, method: Method) -> Self {
@@ -148,7 +156,7 @@ impl AnchorFinder {
                     kept.map(|(at, fingerprint)| Anchor { fingerprint, offset: (start + at) as u16 }),
                 );
             }
-            Method::Quick { positions, level } => {
+            Method::Quick { level } => POSITIONS.with_borrow_mut(|positions| {
                 let bound = self.bound >> self.halvings;
                 let multipliers = multipliers(self.secret);
                 let count = dispatch!(*level, simd => {
@@ -160,7 +168,7 @@ impl AnchorFinder {
                     let window = &payload[at..at + self.window_bytes];
                     Anchor { fingerprint: quick_fingerprint(window, secret), offset: (start + at) as u16 }
                 }));
-            }
+            }),
         }
     }
 }

@@ -44,8 +44,8 @@ pub enum Encoded {
 
 /// The memory of the smallest store with its tables, in bytes.
 const LEAST_BYTES: usize = 48 << 10;
-/// What tables of small stores take beyond 15% of the store, in bytes: as much as the store at most.
-const SMALL_BYTES: usize = 96 << 10;
+/// What tables of small stores take beyond 13% of the store, in bytes: as much as the store at most.
+const SMALL_BYTES: usize = 176 << 10;
 
 /// The index for a store of `store_bytes`. The papers' systems enter every anchor at both ends, and need
 /// equal tables.
@@ -175,7 +175,7 @@ impl Encoder {
     #[must_use]
     pub fn most_memory_bytes(store_bytes: usize) -> usize {
         let small_bytes = LEAST_BYTES + store_bytes.min(SMALL_BYTES);
-        store_bytes.saturating_add(store_bytes / 100 * 15).saturating_add(small_bytes)
+        store_bytes.saturating_add(store_bytes / 100 * 13).saturating_add(small_bytes)
     }
 
     /// Every packet is held until as many bytes were sent after it.

@@ -8,7 +8,7 @@ use memmap2::{Advice, MmapMut};
 use std::ops::{Deref, DerefMut};
 
 /// The smallest size that the kernel gives, and takes back at once.
-const MAPPED_BYTES: usize = 256 << 10;
+const MAPPED_BYTES: usize = 64 << 10;
 /// The smallest size for which large pages are requested. A smaller size would be rounded up to one page.
 /// Fuzzing makes many tables and touches few of their bytes: the kernel clears small pages one by one.
 const LARGE_BYTES: usize = 2 << 20;

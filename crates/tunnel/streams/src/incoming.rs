@@ -222,7 +222,8 @@ mod tests {
             outgoing.push(&bytes);
             outgoing.finish();
             let (mut under_way, mut got) = (Vec::new(), Vec::new());
-            for &(index, most, is_lost) in choices.iter().cycle().take(20_000) {
+            // choices that come round may lose one piece each time: the last ones lose nothing
+            for (step, &(index, most, is_lost)) in choices.iter().cycle().take(20_000).enumerate() {
                 incoming.raise_limit(incoming.freed() + window);
                 outgoing.raise_limit(incoming.limit());
                 outgoing.record(&flow(), most, &mut writer);
@@ -235,7 +236,7 @@ mod tests {
                     continue;
                 }
                 let piece = under_way.swap_remove(index % under_way.len());
-                if is_lost && choices.iter().any(|choice| !choice.2) {
+                if is_lost && step < 15_000 {
                     outgoing.note_lost(piece);
                     continue;
                 }
@@ -248,13 +249,11 @@ mod tests {
             while !incoming.ready().is_empty() {
                 got.extend(read(&mut incoming, &mut reader, usize::MAX));
             }
-            if choices.iter().any(|choice| !choice.2) {
-                prop_assert_eq!(&got, &bytes);
-                let end = outgoing.due_end().unwrap();
-                prop_assert!(incoming.set_end(end) && incoming.is_complete());
-                outgoing.note_end(true);
-                prop_assert!(outgoing.is_complete());
-            }
+            prop_assert_eq!(&got, &bytes);
+            let end = outgoing.due_end().unwrap();
+            prop_assert!(incoming.set_end(end) && incoming.is_complete());
+            outgoing.note_end(true);
+            prop_assert!(outgoing.is_complete());
         }
 
         #[test]

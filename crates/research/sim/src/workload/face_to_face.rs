@@ -91,6 +91,13 @@ impl FaceToFace {
         right
     }
 
+    /// The gateway's store for packets to the station: its bound in bytes.
+    #[must_use]
+    pub fn store_bytes(&self) -> Option<usize> {
+        let status = self.network.status(GATEWAY);
+        Some(status.peers.first()?.stores?.sent_bound_bytes)
+    }
+
     /// The remaining work: the station's receipts reach the gateway.
     pub fn answer(&mut self) {
         let now = self.network.now();

@@ -1,10 +1,12 @@
 //! The division of memory among accounts.
 //!
-//! Each account in use has a floor. The rest is divided by weight. A change of less than a quarter is none.
-//! What is in use grows; what is not keeps its memory until another one needs it.
+//! Each account in use has a floor. The rest is divided by weight. Who is in use gives a quarter of what it
+//! holds or nothing. What is in use grows; what is not keeps its memory until another one needs it.
 
-/// A change below this share of what is held is none: a quarter.
+/// Who is in use gives less than this share of what it holds to nobody: a quarter.
 const STEADY_SHARE: usize = 4;
+/// Growth below this share of what is held is none: a sixteenth.
+const GROWTH_SHARE: usize = 16;
 /// The floor of an account, in bytes, where the pool has room for twice as much.
 const MOST_FLOOR: usize = 128 << 10;
 
@@ -58,7 +60,7 @@ pub fn divide(pool: usize, accounts: &[Account]) -> Vec<usize> {
     let mut next: Vec<usize> = accounts.iter().map(|it| it.held).collect();
     let growth = |it: &Account, target: usize| {
         let more = target.saturating_sub(it.held);
-        if it.is_active && more > it.held / STEADY_SHARE { more } else { 0 }
+        if it.is_active && more > it.held / GROWTH_SHARE { more } else { 0 }
     };
     let wanted: usize = accounts.iter().zip(&targets).map(|(it, target)| growth(it, *target)).sum();
     let mut needed = (held + wanted).saturating_sub(pool);
@@ -74,7 +76,7 @@ pub fn divide(pool: usize, accounts: &[Account]) -> Vec<usize> {
     let mut given = 0;
     for at in givers {
         let less = accounts[at].held - targets[at];
-        let is_steady = less < accounts[at].held / STEADY_SHARE && given >= over;
+        let is_steady = accounts[at].is_active && less < accounts[at].held / STEADY_SHARE && given >= over;
         if needed == 0 || is_steady {
             continue;
         }
@@ -87,7 +89,7 @@ pub fn divide(pool: usize, accounts: &[Account]) -> Vec<usize> {
     let part = if wanted > free { free as f64 / wanted as f64 } else { 1.0 };
     for ((it, target), next) in accounts.iter().zip(&targets).zip(&mut next) {
         let more = (growth(it, *target) as f64 * part) as usize;
-        if more > it.held / 16 {
+        if more > it.held / GROWTH_SHARE {
             *next = it.held + more;
         }
     }

@@ -9,8 +9,8 @@ pub const MOST_BOUND: usize = 1 << 30;
 /// The bound with which stores begin, at most and at least, in bytes.
 const MOST_START: usize = 16 << 20;
 const LEAST_START: usize = 16 << 10;
-/// All stores of all peers begin with at most this share of the budget, about.
-const START_SHARE: usize = 16;
+/// Each store begins with this share of the budget, divided by the number of peers.
+const START_SHARE: usize = 6;
 /// Bounds are multiples of so many bytes, which a frame counts them in.
 const STEP: usize = 1024;
 

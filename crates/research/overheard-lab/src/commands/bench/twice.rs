@@ -39,9 +39,11 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (content, budget) in cells {
         progress.say(format!("{content} MiB twice, {budget} MiB of memory"));
-        let saved = saved_bytes(content * MIB, budget * MIB, &progress)? as f64;
+        let (saved, store_bytes) = saved_bytes(content * MIB, budget * MIB, &progress)?;
+        let saved = saved as f64;
         let best = content.min(budget) * MIB;
         let name = |what: &str| format!("{content} MiB twice, budget {budget} MiB: {what}");
+        rows.push(Row::new(name("bound of the store"), store_bytes as f64 / MIB as f64, "MiB"));
         rows.push(Row::new(name("saved of the second pass"), saved / (content * MIB) as f64, "ratio"));
         rows.push(Row::new(name("saved of the optimum"), saved / best as f64, "ratio"));
     }
@@ -49,8 +51,12 @@ pub fn measure() -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the second pass took less on the air than the first one.
-fn saved_bytes(content_bytes: usize, budget_bytes: usize, progress: &Progress) -> anyhow::Result<u64> {
+/// What the second pass took less on the air than the first one, and the bound of the store then, in bytes.
+fn saved_bytes(
+    content_bytes: usize,
+    budget_bytes: usize,
+    progress: &Progress,
+) -> anyhow::Result<(u64, usize)> {
     let tunnel = Tunnel {
         memory: Some(Memory { bytes: budget_bytes, nodes: 1 }),
         ..Parameters { store_bytes: 1 << 30, ..Parameters::default() }.into()
@@ -83,7 +89,7 @@ fn saved_bytes(content_bytes: usize, budget_bytes: usize, progress: &Progress) -
             progress.step();
         }
     }
-    Ok(bytes[0].saturating_sub(bytes[1]))
+    Ok((bytes[0].saturating_sub(bytes[1]), pair.store_bytes().unwrap_or_default()))
 }
 
 /// A segment of the connection of this pass.
