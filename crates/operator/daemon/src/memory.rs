@@ -20,7 +20,8 @@ pub fn spare() {
     }
 }
 
-/// The bytes that this process may have: the memory of the machine, or of the process's groups if that is less.
+/// The bytes that this process may have: the memory of the machine, or of the process's groups if that is
+/// less.
 pub(crate) fn allowed() -> u64 {
     allowed_bytes(Path::new("/"))
 }

@@ -50,8 +50,8 @@ pub struct AnchorFinder {
 }
 
 thread_local! {
-    /// The positions found in a packet. All finders of a thread share the memory, with room for a packet of the
-    /// maximum length.
+    /// The positions found in a packet. All finders of a thread share the memory, with room for a packet of
+    /// the maximum length.
     static POSITIONS: RefCell<Box<[u16; 1 << 16]>> = RefCell::new(positions());
 }
 

@@ -469,8 +469,8 @@ pub struct Overhear {
     pub interface: Option<String>,
     /// The cache has 2 to this power slots of up to 256 bytes each, 14 to 24. A slot holds one
     /// chunk, and chunks of one slot replace each other: [operations](../operations.md#capacity-and-memory)
-    /// has the content that fits. A station may have fewer slots than its gateway. A full cache counts against
-    /// `[memory] mib`. Default: `18`, or less if a full cache would be more than half of that.
+    /// has the content that fits. A station may have fewer slots than its gateway. A full cache counts
+    /// against `[memory] mib`. Default: `18`, or less if a full cache would be more than half of that.
     pub slot_bits: Option<u8>,
     /// The bitrate of the gateway's radio. The gateway computes from it whether a guess pays. Default: `24`.
     pub rate_mbps: Option<f64>,

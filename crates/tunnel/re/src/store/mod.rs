@@ -6,11 +6,11 @@
 //! packet only if the packets of R from its sequence on do not fit; then those of S do not fit either. So the
 //! receiver has every packet that the sender still has, if it received it.
 //!
-//! A *lasting* store has a second generation with a part of the bound ([`lasting_bytes`]). 18% of the packets
-//! ([`lasts`]) move there when they leave the first, and leave it by the same rule. Content that repeats after
-//! more bytes than the store has is then found in part, and not at all only after 2.7 times as many. The rule
-//! holds for both generations: at the receiver, a packet of the sender's second generation is in the first, or
-//! in the second with no more packets from its sequence on. Neither part shrinks as the bound grows.
+//! A *lasting* store has a second generation with a part of the bound ([`lasting_bytes`]). 18% of the
+//! packets ([`lasts`]) move there when they leave the first, and leave it by the same rule. Content that
+//! repeats after more bytes than the store has is then found in part, and not at all only after 2.7 times as
+//! many. The rule holds for both generations: at the receiver, a packet of the sender's second generation is in the first,
+//! or in the second with no more packets from its sequence on. Neither part shrinks as the bound grows.
 //!
 //! A delayed packet that newer ones overtook may refer to packets that have left the sender's store. The
 //! receiver therefore keeps a little more than the sender ([`receiver_bytes`]).
