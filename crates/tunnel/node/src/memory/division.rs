@@ -5,8 +5,8 @@
 
 /// Who is in use gives less than this share of what it holds to nobody: a quarter.
 const STEADY_SHARE: usize = 4;
-/// Growth below this share of what is held is none: a sixteenth.
-const GROWTH_SHARE: usize = 16;
+/// Growth below this share of what is held is none: a sixty-fourth.
+const GROWTH_SHARE: usize = 64;
 /// The floor of an account, in bytes, where the pool has room for twice as much.
 const MOST_FLOOR: usize = 128 << 10;
 

@@ -6,11 +6,12 @@
 //! packet only if the packets of R from its sequence on do not fit; then those of S do not fit either. So the
 //! receiver has every packet that the sender still has, if it received it.
 //!
-//! A *lasting* store has a second generation with a part of the bound ([`lasting_bytes`]). 18% of the
+//! A *lasting* store has a second generation with a part of the bound ([`lasting_bytes`]). 18.5% of the
 //! packets ([`lasts`]) move there when they leave the first, and leave it by the same rule. Content that
-//! repeats after more bytes than the store has is then found in part, and not at all only after 2.7 times as
-//! many. The rule holds for both generations: at the receiver, a packet of the sender's second generation is in the first,
-//! or in the second with no more packets from its sequence on. Neither part shrinks as the bound grows.
+//! repeats after more bytes than the store has is then found in part, and not at all only after 2.6 times as
+//! many. The rule holds for both generations. A packet of the sender's second generation is in the receiver's
+//! first, or in its second, with no more packets from its sequence on. Neither part shrinks as the bound
+//! grows.
 //!
 //! A delayed packet that newer ones overtook may refer to packets that have left the sender's store. The
 //! receiver therefore keeps a little more than the sender ([`receiver_bytes`]).
@@ -30,9 +31,9 @@ pub const OVERHEAD_BYTES: usize = 64;
 
 /// Sequences that move to the second generation together: neighbours, so that long repetitions are found as
 /// such.
-const BLOCK: u64 = 256;
-/// 18% of 2^32.
-const LASTING_SHARE: u32 = 773_094_113;
+const BLOCK: u64 = 512;
+/// 18.5% of 2^32.
+const LASTING_SHARE: u32 = 794_568_950;
 /// 2^32 divided by the golden ratio: multiples of it are evenly spread.
 const SPREAD: u32 = 2_654_435_769;
 
@@ -45,16 +46,16 @@ pub fn lasts(sequence: u64) -> bool {
 
 /// Smaller stores have one generation.
 const LEAST_LASTING_STORE_BYTES: usize = 512 << 10;
-/// Up to this bound the second generation has 45%, so that it reaches as far as those of larger stores do
-/// beside tables of a fixed size.
-const SMALL_STORE_BYTES: usize = 16 << 20;
+/// What a second generation has beside its share, in bytes: some blocks, so that it reaches as far in small
+/// stores.
+const SOME_BLOCKS_BYTES: usize = 3 << 19;
 
-/// The second generation's part of a lasting store's bound: 37%, and up to 45% of a small one.
+/// The second generation's part of a lasting store's bound: 37.5% and 1.5 MiB, and at most half of what the
+/// bound has above 512 KiB.
 #[must_use]
 pub fn lasting_bytes(bound_bytes: usize) -> usize {
     let most = bound_bytes.saturating_sub(LEAST_LASTING_STORE_BYTES) / 2;
-    let of_small = bound_bytes.min(SMALL_STORE_BYTES) / 100 * 45;
-    (bound_bytes / 100 * 37).max(of_small).min(most)
+    (bound_bytes / 8 * 3 + SOME_BLOCKS_BYTES).min(most)
 }
 
 /// Bytes of the surplus for one byte of a small store.

@@ -203,7 +203,7 @@ fn memory_is_taken_as_packets_come_and_given_back_as_the_bound_falls() {
 }
 
 #[test]
-fn a_lasting_store_has_all_that_is_recent_and_18_percent_of_what_is_older() {
+fn a_lasting_store_has_all_that_is_recent_and_18_5_percent_of_what_is_older() {
     let bound_bytes = 40 << 20;
     let mut store = PacketStore::lasting(bound_bytes);
     let count = 100_000;
@@ -215,9 +215,9 @@ fn a_lasting_store_has_all_that_is_recent_and_18_percent_of_what_is_older() {
         let of_age: Vec<_> = (0..count).filter(|sequence| ages.contains(&age(*sequence))).collect();
         of_age.iter().filter(|sequence| store.holds(**sequence)).count() as f64 / of_age.len() as f64
     };
-    assert_eq!(held(0.0..0.62), 1.0);
-    assert!((0.17..0.19).contains(&held(0.64..2.6)), "{}", held(0.64..2.6));
-    assert_eq!(held(2.8..3.4), 0.0);
+    assert_eq!(held(0.0..0.58), 1.0);
+    assert!((0.17..0.2).contains(&held(0.6..2.6)), "{}", held(0.6..2.6));
+    assert_eq!(held(2.9..3.4), 0.0);
 }
 
 proptest! {
