@@ -27,9 +27,15 @@ pub(crate) fn configuration(report: &Report) -> Vec<String> {
         return lines.map(str::to_owned).to_vec();
     }
     match better_store(report) {
-        Some(best) => vec!["[reduce]".to_owned(), format!("store_mib = {}", best.store_mib)],
+        Some(best) => vec!["[memory]".to_owned(), format!("mib = {}", budget_mib(best.store_mib))],
         None => Vec::new(),
     }
+}
+
+/// A budget of a node with one peer in which the stores of both directions have this bound. They take 1.13
+/// and 1.17 bytes of memory for each byte, and queues and tables take some.
+fn budget_mib(store_mib: usize) -> usize {
+    store_mib * 5 / 2 + 8
 }
 
 /// The tunnel with the policy `acked`, if it saves much more than with the default one and any store.

@@ -11,7 +11,7 @@ use sim::network::{Hearer, Medium, Network, Sent};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The budget of each node: stores of this size are from the allocator, which the test counts.
+/// The budget of each node: most of such stores is from the allocator, which the test counts.
 const BUDGET: usize = 6 << 20;
 /// Packets that wait together at the sender.
 const TOGETHER: usize = 40;
@@ -99,8 +99,9 @@ fn what_a_node_says_of_its_memory_is_what_it_allocated() {
         let network = kept.unwrap();
         let said: Vec<_> = [0, 1].map(|at| network.status(at).memory.unwrap()).to_vec();
         let sum: usize = said.iter().map(|it| it.store_bytes + it.other_bytes).sum();
-        // the rest is what the network between them has under way, and small tables
+        // the rest is what the network between them has under way, and small tables; large tables are mapped,
+        // and not the allocator's
         let share = sum as f64 / allocated.bytes_current as f64;
-        assert!((0.8..1.02).contains(&share), "{share:.3}: {} of {said:?}", allocated.bytes_current);
+        assert!((0.8..1.06).contains(&share), "{share:.3}: {} of {said:?}", allocated.bytes_current);
     }
 }

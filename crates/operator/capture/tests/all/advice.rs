@@ -70,18 +70,19 @@ fn content_that_repeats_behind_the_default_store_is_said_to_need_a_larger_one() 
     let options =
         Options { only: ["default", "max-match"].map(str::to_owned).to_vec(), ..Options::default() };
     let report = options.analyze_file(&file, &mut |_| {}).unwrap();
-    assert!(report.default.as_ref().unwrap().saved_percent < 1.0, "{:?}", report.default);
+    // 18.5% of the second half is in the store's second generation
+    assert!(report.default.as_ref().unwrap().saved_percent < 9.0, "{:?}", report.default);
     assert_eq!(
         report.stores.iter().map(|point| point.store_mib).collect::<Vec<_>>(),
         [1, 2, 4, 8, 16, 32, 64]
     );
-    assert_eq!(report.store_mib_to_take, Some(32), "{:?}", report.stores);
-    assert_eq!(report.configuration, ["[reduce]", "store_mib = 32"]);
+    assert_eq!(report.store_mib_to_take, Some(64), "{:?}", report.stores);
+    assert_eq!(report.configuration, ["[memory]", "mib = 168"]);
     let best = report.best_tunnel().unwrap().saved_percent;
     let there = report.method("max-match").unwrap().total.saved_percent;
     // The difference is the tunnel's own: seals and outer headers of a thousand bytes each.
     assert!((there - 5.0..there).contains(&best), "{best} and {there}");
-    assert!(report.advice.contains("with stores of 32 MiB"), "{}", report.advice);
+    assert!(report.advice.contains("with stores of 64 MiB"), "{}", report.advice);
 }
 
 #[test]

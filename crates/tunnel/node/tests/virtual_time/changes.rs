@@ -51,7 +51,7 @@ impl Changing {
                 };
                 let mut config = Config::new(keys[at].clone(), network.clone(), peers);
                 // larger stores are mapped, and not from the allocator, which a test counts
-                config.reduce.store_bytes = 7 << 20;
+                config.reduce.store_bytes = (2 << 20) - 1;
                 Config { shorten: Shortening::ALL, ..config }
             })
             .collect();
@@ -155,7 +155,7 @@ fn a_peer_comes_and_goes_and_another_loses_no_packet_no_session_and_no_store() {
 fn a_removed_peer_is_refused_and_what_was_kept_for_it_is_freed() {
     let mut it = Changing::new(2, &[1, 2]);
     it.fetch(1, &random(1, 20));
-    it.fetch(2, &random(2, 3000));
+    it.fetch(2, &random(2, 900));
     let stored = it.peer(2).counters.inner_sent_bytes as i64;
     let freed = measure(|| it.remove(2)).bytes_current;
     assert!(freed < -stored, "{freed} bytes of {stored}");
