@@ -47,6 +47,7 @@ impl Peer {
             records.map_or_else(Default::default, |(writer, _)| writer.tally()),
             records.map_or_else(Default::default, |(_, reader)| reader.tally()),
         ];
+        let taken = self.store_memory_bytes();
         let mut accounts = [Account::default(); 4];
         for (at, kind) in Kind::ALL.into_iter().enumerate() {
             let Some(bound) = bounds[at] else { continue };
@@ -56,9 +57,12 @@ impl Peer {
                 Kind::SentPackets | Kind::ReceivedPackets => Some(bounds.packets()),
                 Kind::SentRecords | Kind::ReceivedRecords => bounds.records(),
             });
+            // a store that is less than half full needs no more, and no message about it
+            let is_filled = 2 * taken[at] >= kind.memory_bytes(bound);
             // without an agreement the bound stays
             let (most, most_alone) = match (pair, kind) {
                 (None, _) => (bound, bound),
+                (Some(_), Kind::SentPackets | Kind::SentRecords) if !is_filled => (bound, bound),
                 (Some(pair), Kind::SentPackets | Kind::SentRecords) => (most.min(pair.peer_keeps()), most),
                 (Some(pair), Kind::ReceivedPackets | Kind::ReceivedRecords) => {
                     (most.min(pair.peer_wishes()), most)
