@@ -195,11 +195,8 @@ fn content_that_fits_the_cache_of_a_group() {
 
 #[test]
 fn memory_of_stores_and_caches() {
-    let parameters = re::Parameters::default();
-    let re::Parameters { window_bytes, sample_bits, .. } = parameters;
     let both_ends = |store_bytes: usize| {
-        let sender = re::Encoder::new(&re::Parameters { store_bytes, ..parameters }).size_bytes();
-        (sender, re::Decoder::new(window_bytes, sample_bits, store_bytes).size_bytes())
+        (re::Encoder::most_memory_bytes(store_bytes), re::Decoder::most_memory_bytes(store_bytes))
     };
     let slot_bits = node::Group::default().slot_bits;
     let settings = overhear::Settings { slot_bits, ..overhear::Settings::new([0; 32]) };
