@@ -9,7 +9,7 @@
 //! A slab is what the system gives, and takes back: one large page where the store is not small. A segment is
 //! what is written from its beginning to its end, and free when its last packet has left. Packets leave in
 //! about the order in which they came. Those that last have segments of their own, because they stay longer.
-//! A slab in which few packets stay is emptied by moving them ([`Log::sparse_slab`]).
+//! A slab in which few packets stay is emptied by moving them ([`Log::retire_sparse_slab`]).
 
 use crate::pages::Pages;
 use prefetch_index::prefetch_index;
