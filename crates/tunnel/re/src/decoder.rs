@@ -45,6 +45,9 @@ impl Decoder {
 
     /// Changes the agreed size of the store. Where it is smaller, packets leave.
     pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        if store_bytes == self.encoder.store_bytes {
+            return;
+        }
         self.encoder.store_bytes = store_bytes;
         self.store.set_bound(receiver_bytes(store_bytes));
     }

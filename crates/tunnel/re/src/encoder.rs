@@ -154,6 +154,9 @@ impl Encoder {
     /// Changes the bound of the store. Where it is smaller, packets leave. The decoder's bound must not be
     /// the smaller one.
     pub fn set_store_bytes(&mut self, store_bytes: usize) {
+        if store_bytes == self.parameters.store_bytes {
+            return;
+        }
         self.parameters.store_bytes = store_bytes;
         let store_bytes = self.store_bytes();
         self.store.set_bound(store_bytes);

@@ -183,18 +183,15 @@ impl Log {
     pub(super) fn written_in(&self, number: u32) -> Vec<(u64, Location, usize)> {
         let mut written = Vec::new();
         let Some(Some(slab)) = self.slabs.get(number as usize) else { return written };
-        for (segment, bytes) in slab.segments.iter().zip(slab.bytes.chunks(slab.segment_bytes)) {
-            let from = bytes.as_ptr() as usize - slab.bytes.as_ptr() as usize;
-            let mut at = 0;
-            while let Some((front, _)) =
-                bytes[..segment.written].get(at..).and_then(<[u8]>::split_first_chunk)
-            {
-                let front: &[u8; FRONT_BYTES] = front;
+        for (from, segment) in (0..).step_by(slab.segment_bytes).zip(&slab.segments) {
+            let (mut at, end) = (from, from + segment.written);
+            while let Some(front) = slab.bytes[at..end].first_chunk::<FRONT_BYTES>() {
                 let [sequence @ .., high, low] = *front;
                 let length = usize::from(u16::from_ne_bytes([high, low]));
-                let offset = (from + at + FRONT_BYTES) as u32;
-                written.push((u64::from_ne_bytes(sequence), Location { slab: number, offset }, length));
-                at += FRONT_BYTES + length;
+                at += FRONT_BYTES;
+                let location = Location { slab: number, offset: at as u32 };
+                written.push((u64::from_ne_bytes(sequence), location, length));
+                at += length;
             }
         }
         written
