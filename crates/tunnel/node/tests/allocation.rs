@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod two_nodes;
+
 use allocation_counter::measure;
 use etherparse::PacketBuilder;
-use node::{Config, NetworkKey, Node, PeerConfig, PrivateKey};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use sim::network::{Hearer, Medium, Network, Sent};
-use std::net::SocketAddr;
+use sim::network::Network;
 use std::time::Duration;
+use two_nodes::{Lossy, two_nodes};
 
 /// Packets that wait together at the sender.
 const TOGETHER: usize = 8;
@@ -19,46 +20,6 @@ const TURN: Duration = Duration::from_millis(10);
 const COUNTED: usize = 8000;
 /// In so many packets one allocation is none a packet: tables grow now and then, and boxes are turned over.
 const PACKETS_AN_ALLOCATION: u64 = 100;
-
-/// One datagram in so many is lost, if any.
-#[derive(Default)]
-struct Lossy {
-    loses_one_in: Option<u64>,
-    sent: u64,
-}
-
-impl Medium for Lossy {
-    fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
-        self.sent += 1;
-        if !self.loses_one_in.is_some_and(|one_in| self.sent.is_multiple_of(one_in)) {
-            hearers.extend(sent.to.map(Hearer::of));
-        }
-        Duration::ZERO
-    }
-}
-
-/// Two nodes without a road between them: what one sends the other has.
-fn together() -> Network<Lossy> {
-    let rng = &mut ChaCha12Rng::seed_from_u64(7);
-    let network_key = NetworkKey::generate(rng);
-    let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
-    let addresses: [SocketAddr; 2] =
-        ["192.0.2.1:4780".parse().unwrap(), "198.51.100.7:40000".parse().unwrap()];
-    let mut network = Network::new(Duration::ZERO, Lossy::default());
-    for index in [0, 1] {
-        let peer = PeerConfig {
-            name: "other".into(),
-            public_key: keys[1 - index].public(),
-            endpoint: Some(addresses[1 - index]),
-            allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
-            keepalive: None,
-            bits_a_second: None,
-        };
-        let config = Config::new(keys[index].clone(), network_key.clone(), vec![peer]);
-        network.join(addresses[index], Node::new(config, [index as u8; 32], Duration::ZERO).unwrap());
-    }
-    network
-}
 
 /// Lets both send what they have until neither has anything; how many packets are delivered.
 fn settle(network: &mut Network<Lossy>) -> usize {
@@ -112,7 +73,7 @@ fn segments(count: usize, repeats: f64) -> Vec<Vec<u8>> {
 
 /// Allocations while [`COUNTED`] packets are carried, of which so many repeat something.
 fn allocations(repeats: f64, loses_one_in: Option<u64>) -> u64 {
-    let mut together = together();
+    let mut together = two_nodes(|_| ());
     let packets = segments(5 * COUNTED, repeats);
     let (first, counted) = packets.split_at(4 * COUNTED);
     together.medium.loses_one_in = loses_one_in;

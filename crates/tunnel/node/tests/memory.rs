@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // a test fails by panicking
 
+mod two_nodes;
+
 use allocation_counter::measure;
 use etherparse::PacketBuilder;
-use node::{Config, Memory, NetworkKey, Node, PeerConfig, PrivateKey, Shortening};
+use node::{Memory, Shortening};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
-use sim::network::{Hearer, Medium, Network, Sent};
-use std::net::SocketAddr;
+use sim::network::Network;
 use std::time::Duration;
+use two_nodes::{Lossy, two_nodes};
 
 /// The budget of each node: most of such stores is from the allocator, which the test counts.
 const BUDGET: usize = 6 << 20;
@@ -18,46 +20,13 @@ const TOGETHER: usize = 40;
 const TURN: Duration = Duration::from_millis(10);
 const TURNS: usize = 600;
 
-/// One datagram in so many is lost, and each takes some time.
-#[derive(Default)]
-struct Lossy {
-    loses_one_in: Option<u64>,
-    sent: u64,
-}
-
-impl Medium for Lossy {
-    fn who_hears(&mut self, sent: &Sent<'_>, hearers: &mut Vec<Hearer>) -> Duration {
-        self.sent += 1;
-        if !self.loses_one_in.is_some_and(|one_in| self.sent.is_multiple_of(one_in)) {
-            let after = Duration::from_millis(30);
-            hearers.extend(sent.to.map(|to| Hearer { after, ..Hearer::of(to) }));
-        }
-        Duration::ZERO
-    }
-}
-
 fn network(loses_one_in: Option<u64>) -> Network<Lossy> {
-    let rng = &mut ChaCha12Rng::seed_from_u64(7);
-    let network_key = NetworkKey::generate(rng);
-    let keys = [PrivateKey::generate(rng), PrivateKey::generate(rng)];
-    let addresses: [SocketAddr; 2] =
-        ["192.0.2.1:4780".parse().unwrap(), "198.51.100.7:40000".parse().unwrap()];
-    let mut network = Network::new(Duration::ZERO, Lossy { loses_one_in, sent: 0 });
-    for index in [0, 1] {
-        let peer = PeerConfig {
-            name: "other".into(),
-            public_key: keys[1 - index].public(),
-            endpoint: Some(addresses[1 - index]),
-            allowed_ips: vec!["0.0.0.0/0".parse().unwrap()],
-            keepalive: None,
-            bits_a_second: None,
-        };
-        let mut config = Config::new(keys[index].clone(), network_key.clone(), vec![peer]);
+    let mut network = two_nodes(|config| {
         config.memory = Some(Memory { bytes: BUDGET, nodes: 1 });
         config.reduce.store_bytes = 1 << 30;
         config.shorten = Shortening::ALL;
-        network.join(addresses[index], Node::new(config, [index as u8; 32], Duration::ZERO).unwrap());
-    }
+    });
+    (network.medium.loses_one_in, network.medium.after) = (loses_one_in, Duration::from_millis(30));
     network
 }
 

@@ -5,6 +5,8 @@ mod cache;
 #[cfg(not(feature = "cache"))]
 #[path = "status/no_cache.rs"]
 mod cache;
+#[cfg(test)]
+mod fixture;
 mod gateways;
 mod memory;
 mod relays;

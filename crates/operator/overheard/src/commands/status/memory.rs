@@ -55,18 +55,12 @@ impl MemoryRow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture;
     use super::*;
 
     #[test]
     fn each_peer_has_its_part_and_a_node_without_a_budget_has_none() {
-        let peer = |name: &str, stores: serde_json::Value| -> node::PeerStatus {
-            let text = serde_json::json!({
-                "name": name, "public_key": "", "reachable": true, "source_ports": 1, "heard_ports": 1,
-                "path_mtu_confirmed": true, "queue_bytes": 0, "stores": stores,
-                "counters": node::PeerCounters::default(),
-            });
-            serde_json::from_value(text).expect("a status")
-        };
+        let peer = |name: &str, stores: serde_json::Value| fixture::peer(name, "stores", stores);
         let stores = node::StoresStatus {
             sent_bound_bytes: 8_000_000,
             sent_memory_bytes: 2_000_000,
@@ -74,30 +68,14 @@ mod tests {
             ..Default::default()
         };
         let stores = serde_json::to_value(stores).expect("an object");
-        let mut node = node::Status {
-            public_key: String::new(),
-            boot: 1,
-            uptime_seconds: 1.0,
-            policy: "adaptive".to_owned(),
-            peers: vec![peer("roof", stores), peer("yard", serde_json::Value::Null)],
-            memory: Some(node::MemoryStatus {
-                budget_bytes: 64_000_000,
-                held_bytes: 12_000_000,
-                store_bytes: 2_000_000,
-                other_bytes: 500_000,
-            }),
-            destinations: Vec::new(),
-            sharing: None,
-            collisions: 0,
-            refused: node::Refused::default(),
-        };
-        let printed = |node: &node::Status| {
-            let mut out = Vec::new();
-            print(&mut out, node).expect("memory takes it");
-            let text = String::from_utf8(out).expect("text");
-            let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-            text.lines().map(line).collect::<Vec<_>>()
-        };
+        let mut node = fixture::node(vec![peer("roof", stores), peer("yard", serde_json::Value::Null)]);
+        node.memory = Some(node::MemoryStatus {
+            budget_bytes: 64_000_000,
+            held_bytes: 12_000_000,
+            store_bytes: 2_000_000,
+            other_bytes: 500_000,
+        });
+        let printed = |node: &node::Status| fixture::printed(|out| print(out, node));
         assert_eq!(
             printed(&node),
             [

@@ -76,18 +76,12 @@ impl StreamsRow {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture;
     use super::*;
 
     #[test]
     fn the_table_has_a_row_for_each_peer_with_streams_on_here() {
-        let peer = |name: &str, streams: serde_json::Value| -> node::PeerStatus {
-            let text = serde_json::json!({
-                "name": name, "public_key": "", "reachable": true, "source_ports": 1, "heard_ports": 1,
-                "path_mtu_confirmed": true, "queue_bytes": 0, "streams": streams,
-                "counters": node::PeerCounters::default(),
-            });
-            serde_json::from_value(text).expect("a status")
-        };
+        let peer = |name: &str, streams: serde_json::Value| fixture::peer(name, "streams", streams);
         let state = |off: Option<&str>| {
             serde_json::json!({
                 "off": off, "open": 3, "most": 1024, "memory_bytes": 2_100_000, "most_memory_bytes": 64 << 20,
@@ -111,25 +105,8 @@ mod tests {
             resent_bytes: 1_100_000,
             received_bytes: 3_200_000,
         };
-        let mut node = node::Status {
-            public_key: String::new(),
-            boot: 1,
-            uptime_seconds: 1.0,
-            policy: "adaptive".to_owned(),
-            peers,
-            memory: None,
-            destinations: Vec::new(),
-            sharing: None,
-            collisions: 0,
-            refused: node::Refused::default(),
-        };
-        let printed = |node: &node::Status| {
-            let mut out = Vec::new();
-            print(&mut out, node).expect("memory takes it");
-            let text = String::from_utf8(out).expect("text");
-            let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-            text.lines().map(line).collect::<Vec<_>>()
-        };
+        let mut node = fixture::node(peers);
+        let printed = |node: &node::Status| fixture::printed(|out| print(out, node));
         assert_eq!(
             printed(&node),
             [
