@@ -30,7 +30,9 @@ pub fn memory(path: &Path, file: &Memory, reduce: &Parameters) -> Result<Option<
     };
     let is_of_experiment =
         matches!(reduce.policy, Policy::Injected(_)) || matches!(reduce.form, Form::Injected(_));
-    Ok((!is_of_experiment).then_some(node::Memory { bytes: mib << 20, nodes: 1 }))
+    // no object is larger, so sums of two budgets fit into a word, also one of 32 bits
+    let bytes = mib.saturating_mul(1 << 20).min(isize::MAX as usize);
+    Ok((!is_of_experiment).then_some(node::Memory { bytes, nodes: 1 }))
 }
 
 /// The budget for a process that may have so many bytes.
@@ -55,6 +57,7 @@ mod tests {
     fn a_budget_out_of_range_is_a_mistake_that_names_the_key() {
         let of = |mib| memory(Path::new("a.toml"), &Memory { mib }, &Parameters::default());
         assert_eq!(of(Some(64)).unwrap().map(|it| it.bytes), Some(64 << 20));
+        assert!(of(Some(MOST_MIB)).unwrap().is_some_and(|it| it.bytes >= 64 << 20));
         for mib in [0, 3, 65_537, usize::MAX] {
             let said = of(Some(mib)).unwrap_err().to_string();
             assert!(said.contains("[memory] mib") && said.contains("between 4 and 65536"), "{said}");
