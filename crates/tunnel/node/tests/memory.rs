@@ -14,7 +14,7 @@ use std::time::Duration;
 use two_nodes::{Lossy, two_nodes};
 
 /// The budget of each node: most of such stores is from the allocator, which the test counts.
-const BUDGET: usize = 6 << 20;
+const BUDGET: usize = 5 << 20;
 /// Packets that wait together at the sender.
 const TOGETHER: usize = 40;
 const TURN: Duration = Duration::from_millis(10);

@@ -227,7 +227,8 @@ impl Encoder {
         let searched = admitted && self.sparing.wants_a_search();
         if searched {
             self.statistics.searched_packets += 1;
-            self.finders.halve(self.density.halvings());
+            // a rare search is to find the beginning of a repetition, of which few keys may be left
+            self.finders.halve(if self.sparing.is_rare() { 0 } else { self.density.halvings() });
             self.finders.find(owner, packet, &payload, unknown.clone());
             reached = self.search(owner, sequence, packet, payload.clone()).or(reached);
         }

@@ -107,7 +107,8 @@ mod tests {
     fn nodes_share_a_budget_and_one_grows_as_the_other_gives_back() {
         let budget = Budget::new(64 << 20, 2);
         let most = 1 << 30;
-        let busy = |held| Account { held, weight: 1e6, most, most_alone: most, is_active: true };
+        let busy =
+            |held| Account { held, weight: 1e6, most, most_alone: most, is_active: true, is_busy: true };
         let idle = |held| Account { weight: 0.0, is_active: false, ..busy(held) };
         let all = |node, account: Account| budget.settle(node, 1 << 20, &[account]).unwrap()[0].bytes;
         let first = all(0, busy(1 << 20));

@@ -23,6 +23,8 @@ pub struct Account {
     pub most_alone: usize,
     /// It was used lately, and may grow.
     pub is_active: bool,
+    /// It was used since it was looked at before.
+    pub is_busy: bool,
 }
 
 /// The share of each account in `pool`, by `most` of it: its floor, and the rest by weight. Those without
@@ -104,7 +106,14 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     fn account(held: usize, weight: f64) -> Account {
-        Account { held, weight, most: usize::MAX / 4, most_alone: usize::MAX / 4, is_active: weight > 0.0 }
+        Account {
+            held,
+            weight,
+            most: usize::MAX / 4,
+            most_alone: usize::MAX / 4,
+            is_active: weight > 0.0,
+            is_busy: true,
+        }
     }
 
     /// Divides until nothing changes; all follow at once.
@@ -168,7 +177,7 @@ mod tests {
         ) {
             let accounts: Vec<Account> = accounts
                 .into_iter()
-                .map(|(held, weight, most, is_active)| Account { held, weight, most, most_alone: most, is_active })
+                .map(|(held, weight, most, is_active)| Account { held, weight, most, most_alone: most, is_active, is_busy: true })
                 .collect();
             let held: usize = accounts.iter().map(|it| it.held).sum();
             let next = divide(pool, &accounts);

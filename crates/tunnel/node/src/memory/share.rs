@@ -3,12 +3,14 @@
 use super::budget::Budget;
 use std::time::Duration;
 
-/// The time between two looks at the budget.
+/// The time between two looks at the budget ...
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// ... while stores are in use.
+const LOOK_EVERY_IN_USE: Duration = Duration::from_millis(250);
 /// A node that settles while another does asks again after this time.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 /// What peers say of bounds makes the next look come sooner, but not sooner than this after the last.
-const LEAST_BETWEEN: Duration = Duration::from_millis(250);
+const LEAST_BETWEEN: Duration = Duration::from_millis(50);
 
 /// The share. By default there is no budget.
 #[derive(Debug, Default)]
@@ -56,10 +58,10 @@ impl Share {
         self.look_at
     }
 
-    /// It was looked at. `stays`: there is a store whose use may change.
-    pub fn looked(&mut self, now: Duration, stays: bool) {
+    /// It was looked at. `stays`: there is a store whose use may change. `is_busy`: one was used just now.
+    pub fn looked(&mut self, now: Duration, stays: bool, is_busy: bool) {
         self.looked_at = now;
-        self.look_at = stays.then(|| now + LOOK_EVERY);
+        self.look_at = stays.then(|| now + if is_busy { LOOK_EVERY_IN_USE } else { LOOK_EVERY });
     }
 
     /// Another node looked at it just then.

@@ -7,10 +7,13 @@ use streams::reader_store_bytes;
 /// The largest bound of a store, in bytes.
 pub const MOST_BOUND: usize = 1 << 30;
 /// The bound with which stores begin, at most and at least, in bytes.
-const MOST_START: usize = 16 << 20;
+const MOST_START: usize = 64 << 20;
 const LEAST_START: usize = 16 << 10;
-/// Each store begins with this share of the budget, divided by the number of peers.
-const START_SHARE: usize = 6;
+/// Each store begins with this share of the budget, divided by the number of peers: two stores of a peer take
+/// four fifths ...
+const START_SHARE: usize = 3;
+/// ... and so do four, where streams are on.
+const START_SHARE_WITH_STREAMS: usize = 6;
 /// Bounds are multiples of so many bytes, which a frame counts them in.
 const STEP: usize = 1024;
 
@@ -66,7 +69,8 @@ impl Kind {
 pub fn start_bytes(config: &Config) -> usize {
     let Some(memory) = config.memory else { return config.reduce.store_bytes };
     let peers = config.peers.len().max(1).saturating_mul(memory.nodes.max(1));
-    let share = memory.bytes / START_SHARE / peers;
+    let share = if config.streams.is_some() { START_SHARE_WITH_STREAMS } else { START_SHARE };
+    let share = memory.bytes / share / peers;
     let start = share.clamp(LEAST_START, MOST_START) / LEAST_START * LEAST_START;
     start.min(config.reduce.store_bytes)
 }

@@ -19,8 +19,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Takes what the store did since it was made.
-    pub fn update(&mut self, now: Duration, tally: Tally) {
+    /// Takes what the store did since it was made. Returns whether it did something since it was asked before.
+    pub fn update(&mut self, now: Duration, tally: Tally) -> bool {
         let seconds = now.saturating_sub(self.updated_at).as_secs_f64();
         self.weight *= (-seconds / HALF_LIFE.as_secs_f64()).exp2();
         // a new store counts from the beginning
@@ -30,6 +30,7 @@ impl Usage {
         let saved = tally.saved_bytes.saturating_sub(before.saved_bytes);
         self.weight += stored as f64 + SAVED_COUNTS * saved as f64;
         (self.tally, self.updated_at) = (tally, now);
+        stored > 0
     }
 
     /// The weight of the use.

@@ -36,7 +36,8 @@ impl Node {
         for (peer, allowances) in self.peers.iter_mut().zip(allowances.as_chunks::<{ Kind::ALL.len() }>().0) {
             peer.allow(now, allowances);
         }
-        self.ctx.memory.looked(now, linked > 0);
+        let is_busy = accounts.iter().any(|it| it.is_busy);
+        self.ctx.memory.looked(now, linked > 0, is_busy);
     }
 
     /// Bounds what peers keep beside stores: queues, and bytes of streams.

@@ -52,7 +52,7 @@ impl Peer {
         for (at, kind) in Kind::ALL.into_iter().enumerate() {
             let Some(bound) = bounds[at] else { continue };
             let usage = &mut self.usages[at];
-            usage.update(now, tallies[at]);
+            let is_busy = usage.update(now, tallies[at]);
             let pair = link.bounds.as_ref().and_then(|bounds| match kind {
                 Kind::SentPackets | Kind::ReceivedPackets => Some(bounds.packets()),
                 Kind::SentRecords | Kind::ReceivedRecords => bounds.records(),
@@ -74,6 +74,7 @@ impl Peer {
                 most: kind.memory_bytes(most),
                 most_alone: kind.memory_bytes(most_alone),
                 is_active: usage.is_active() && pair.is_some(),
+                is_busy,
             };
         }
         accounts
