@@ -6,8 +6,6 @@
 
 /// Anchors that a region of mean length has. With five, one such region in 150 has none.
 const ANCHORS_A_REGION: u32 = 5;
-/// The largest number of halvings.
-const MOST_HALVINGS: u32 = 2;
 /// Number of regions that the mean covers.
 const REGIONS: u32 = 32;
 
@@ -21,9 +19,12 @@ pub(crate) struct Density {
 }
 
 impl Density {
+    /// The largest number of halvings.
+    pub(crate) const MOST_HALVINGS: u32 = 2;
+
     /// A density that starts with one anchor in 2^`sample_bits` windows and adapts.
     pub(crate) fn adaptive(sample_bits: u32) -> Self {
-        Density { sample_bits, most_halvings: MOST_HALVINGS, mean_bytes: 0 }
+        Density { sample_bits, most_halvings: Self::MOST_HALVINGS, mean_bytes: 0 }
     }
 
     /// A density that never changes.

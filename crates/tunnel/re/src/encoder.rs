@@ -19,6 +19,7 @@ use crate::waiting::WaitingAnchors;
 use finders::Finders;
 pub use search::{Match, Search};
 
+use std::cell::Cell;
 use std::ops::Range;
 use wire::frame::Reduced;
 use wire::inner::Inner;
@@ -70,6 +71,7 @@ macro_rules! search {
             payload: $payload,
             flow: $owner.tag,
             sharing: $encoder.finders.sharing(),
+            has_departed: Cell::new(false),
         }
     };
 }
@@ -89,6 +91,8 @@ pub struct Encoder {
     waiting: WaitingAnchors,
     matches: Vec<Match>,
     own_matches: Vec<Match>,
+    /// The latest search met a key of a packet that has left the store.
+    has_departed: bool,
     regions: Vec<compact::Region>,
     /// `None` in the compact form.
     injected: Option<Box<dyn Writer>>,
@@ -128,6 +132,7 @@ impl Encoder {
             waiting: WaitingAnchors::new(store_bytes),
             matches: Vec::new(),
             own_matches: Vec::new(),
+            has_departed: false,
             regions: Vec::new(),
             injected,
             references: Vec::new(),
@@ -234,15 +239,23 @@ impl Encoder {
         }
         let encoded = self.emit(sequence, packet, out);
         if searched {
+            if self.matches.is_empty() && self.has_departed {
+                let packets = u64::from(self.sparing.stands_for());
+                self.statistics.departed_bytes += packets * payload.len() as u64;
+            }
             self.sparing.searched(encoded != Encoded::Plain);
         }
         let end = self.matches.last().filter(|found| found.end() == payload.end).map(Match::stored_end);
         self.continuations.ended(inner, payload.len(), end.or(reached));
         if stores && self.store.insert_of_flow(sequence, owner.tag, packet, payload.clone()) {
             self.index.fit(self.store.used_bytes());
-            if !searched {
+            if !searched || self.sparing.is_rare() {
                 let entering = self.sparing.enters_next();
+                self.finders.halve(Density::MOST_HALVINGS);
                 self.finders.find_to_enter(entering, owner, packet, &payload, unknown);
+            }
+            if self.injected.is_none() {
+                self.finders.spare_within(&self.matches);
             }
             if self.indexes_when_confirmed() {
                 if self.has_own_index() {
@@ -293,6 +306,7 @@ impl Encoder {
             self.own_matches.extend(self.matches.drain(known..));
             reached = search.across(&self.finders.spans, &self.own_matches, &mut self.matches);
         }
+        self.has_departed = search.has_departed.get();
         self.matches.iter().for_each(|found| self.density.found(found.length));
         reached
     }

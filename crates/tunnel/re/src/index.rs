@@ -76,6 +76,12 @@ impl Entry {
         recent.or_else(|| self.place_of(self.lasting, newest))
     }
 
+    /// Whether a packet that did not last had a window of this fingerprint, or of another with an equal tag.
+    #[must_use]
+    pub fn is_of_a_recent(self) -> bool {
+        self.recent >> 48 == u64::from(self.tag)
+    }
+
     fn place_of(self, bits: u64, newest: u64) -> Option<Place> {
         (bits >> 48 == u64::from(self.tag)).then(|| Place {
             sequence: widen(bits & 0xffff_ffff, 32, newest),

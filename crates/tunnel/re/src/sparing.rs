@@ -22,7 +22,7 @@ pub(crate) enum Entering {
     Nothing,
 }
 
-/// While little repeats, a few keys suffice.
+/// While little repeats, a few keys suffice. They are among those of the sparsest search, which finds them.
 const FEW: Entering = Entering::Few { stretch_bytes: 256 };
 /// While the processor is the bottleneck as well.
 const VERY_FEW: Entering = Entering::Few { stretch_bytes: 1024 };
@@ -74,6 +74,15 @@ impl Sparing {
             (true, _) => VERY_FEW,
             (false, true) => FEW,
             (false, false) => Entering::All,
+        }
+    }
+
+    /// How many packets a searched one stands for.
+    pub(crate) fn stands_for(&self) -> u32 {
+        match (self.processor_is_short, self.is_rare()) {
+            (true, _) => ONE_IN_WHILE_SHORT,
+            (false, true) => ONE_IN,
+            (false, false) => 1,
         }
     }
 

@@ -21,6 +21,9 @@ pub struct EncoderStatistics {
     pub removed_bytes: u64,
     /// Bytes of shims sent in their place.
     pub shim_bytes: u64,
+    /// Bytes of payloads in which nothing was found, though their keys lead to packets that have left the
+    /// store. A searched packet stands for those that were not searched.
+    pub departed_bytes: u64,
     /// Packets that the receiver confirmed.
     pub confirmed_packets: u64,
     /// Packets that the receiver reported lost.

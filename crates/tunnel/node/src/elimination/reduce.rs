@@ -129,6 +129,12 @@ impl Reduce {
         self.tally
     }
 
+    /// Bytes that repeated what had left the store, by an estimate, since the store was made.
+    #[must_use]
+    pub fn departed_bytes(&self) -> u64 {
+        self.encoder.as_ref().map_or(0, |encoder| encoder.statistics().departed_bytes)
+    }
+
     /// Appends `packet` as the last frame of a unit, reduced where that pays.
     pub fn write(
         &mut self,

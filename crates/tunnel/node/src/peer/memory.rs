@@ -36,6 +36,12 @@ impl Peer {
         [link.reduce.store_memory_bytes(), link.restore.store_memory_bytes(), writer, reader]
     }
 
+    /// Bytes to the peer that repeated what had left the stores, by an estimate.
+    pub(crate) fn departed_bytes(&self) -> u64 {
+        let packets = self.link.as_ref().map_or(0, |link| link.reduce.departed_bytes());
+        packets + self.streams.as_ref().map_or(0, |it| it.streams.records().0.departed_bytes())
+    }
+
     /// The accounts of its stores, in the order of [`Kind::ALL`]. `most`: the most bytes of one bound.
     pub(crate) fn accounts(&mut self, now: Duration, most: usize) -> [Account; 4] {
         let bounds = self.store_bounds();

@@ -91,6 +91,7 @@ impl Peer {
             sent_records_memory_bytes: memory[2],
             received_records_bound_bytes: received_records,
             received_records_memory_bytes: memory[3],
+            departed_bytes: self.departed_bytes(),
         }
     }
 

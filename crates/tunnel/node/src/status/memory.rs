@@ -35,4 +35,8 @@ pub struct StoresStatus {
     pub received_records_bound_bytes: usize,
     /// Bytes in memory for that.
     pub received_records_memory_bytes: usize,
+    /// Bytes to the peer that repeated what had left the stores, since the link began. Larger stores would
+    /// save most of them. It is an estimate by the packets that were searched.
+    #[serde(default)]
+    pub departed_bytes: u64,
 }

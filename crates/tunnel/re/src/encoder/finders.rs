@@ -1,5 +1,6 @@
 //! Keys of a packet in the index: windows of its own flow, and spans across flows.
 
+use super::search::Match;
 use crate::anchors::{Anchor, AnchorFinder};
 use crate::flow::Owner;
 use crate::pieces::SpanFinder;
@@ -8,6 +9,13 @@ use crate::sparing::Entering;
 use crate::store::Stored;
 use std::ops::Range;
 use wire::inner::{Flow, Inner};
+
+/// A region of so many bytes or more is found by few keys.
+const SPARED_REGION_BYTES: usize = 1024;
+/// Of its keys, one in 2^2 is entered again ...
+const SPARED_BITS: u32 = 2;
+/// ... by this multiplier of its fingerprint.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Where a packet is examined in part, stretches for spans are so many times as long as those for windows.
 const SPANS_FEWER: usize = 4;
@@ -103,6 +111,24 @@ impl Finders {
     /// All windows and spans of the latest search.
     pub fn all(&self) -> impl Iterator<Item = &Anchor> {
         self.anchors.iter().chain(&self.spans)
+    }
+
+    /// Leaves out most keys within long regions, which are front to back. The table has then room for others.
+    pub fn spare_within(&mut self, regions: &[Match]) {
+        if !regions.iter().any(|region| region.length >= SPARED_REGION_BYTES) {
+            return;
+        }
+        for anchors in [&mut self.anchors, &mut self.spans] {
+            let mut regions = regions.iter().peekable();
+            anchors.retain(|anchor| {
+                let at = usize::from(anchor.offset);
+                while regions.next_if(|region| region.end() <= at).is_some() {}
+                let is_known = regions
+                    .peek()
+                    .is_some_and(|region| region.start <= at && region.length >= SPARED_REGION_BYTES);
+                !is_known || anchor.fingerprint.wrapping_mul(SPREAD) >> (u64::BITS - SPARED_BITS) == 0
+            });
+        }
     }
 
     fn belong_to(&mut self, owner: Owner) {

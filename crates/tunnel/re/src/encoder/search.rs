@@ -8,6 +8,7 @@ use crate::index::{Entry, Index, Place};
 use crate::policy::ReferencePolicy;
 use crate::sharing::Sharing;
 use crate::store::{PacketStore, Stored};
+use std::cell::Cell;
 use std::ops::Range;
 use wire::shim::compact;
 
@@ -81,6 +82,8 @@ pub struct Search<'a> {
     pub(super) flow: u32,
     /// The other flows whose packets it may refer to.
     pub(super) sharing: Sharing,
+    /// A key led to a packet that has left the store.
+    pub(super) has_departed: Cell<bool>,
 }
 
 impl Search<'_> {
@@ -94,11 +97,25 @@ impl Search<'_> {
         self.stored(sequence).filter(|stored| stored.flow == self.flow)
     }
 
+    /// Notes that an entry without a place leads to a packet that has left.
+    #[inline]
+    fn note_departed(&self, entry: Entry) {
+        if entry.is_of_a_recent() {
+            self.has_departed.set(true);
+        }
+    }
+
     /// The region around this anchor in the stored packet of `entry`, if the policy allows it. It begins at
     /// `free_from` or later and stays inside both payloads.
     fn match_at(&self, anchor: &Anchor, entry: Entry, free_from: usize) -> Option<Match> {
-        let place = entry.place(self.store.newest(), self.store.recent_from())?;
-        let stored = self.own(place.sequence)?;
+        let Some(place) = entry.place(self.store.newest(), self.store.recent_from()) else {
+            self.note_departed(entry);
+            return None;
+        };
+        let Some(stored) = self.own(place.sequence) else {
+            self.has_departed.set(true);
+            return None;
+        };
         let at = usize::from(anchor.offset);
         let theirs = &stored.packet[stored.payload.clone()];
         let split = place.offset.checked_sub(stored.payload.start)?;

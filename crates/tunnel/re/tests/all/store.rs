@@ -342,3 +342,53 @@ fn no_encoder_or_decoder_takes_more_memory_than_its_size_allows() {
         assert!(encoder <= most.0 && decoder <= most.1, "{store_bytes}: {encoder} {decoder} of {most:?}");
     }
 }
+
+/// Packets of random bytes in passes over `contents`, each of a flow of its own. Returns the payload bytes, those
+/// that were removed and those that came too late, by pass.
+fn passes(store_bytes: usize, contents: &[Vec<u64>]) -> Vec<(f64, f64, f64)> {
+    let parameters = Parameters { store_bytes, ..Parameters::default() };
+    let mut encoder = Encoder::new(&parameters).with_lasting_store();
+    let (mut out, mut sequence) = (Vec::new(), 0);
+    let mut pass = |contents: &Vec<u64>| {
+        let (mut sent, before) = (0, *encoder.statistics());
+        for content in contents {
+            let payload = pseudo_random(content + 1, 1200);
+            sent += payload.len();
+            let packet = tcp_packet(sequence as u16, 0, &payload);
+            out.clear();
+            encoder.encode(sequence, &packet, &Inner::parse(&packet).unwrap(), &mut out);
+            encoder.confirm(sequence);
+            sequence += 1;
+        }
+        let after = encoder.statistics();
+        let removed = after.removed_bytes - before.removed_bytes;
+        (sent as f64, removed as f64, (after.departed_bytes - before.departed_bytes) as f64)
+    };
+    contents.iter().map(&mut pass).collect()
+}
+
+#[test]
+fn packets_that_repeat_alone_and_in_any_order_are_found() {
+    let contents: Vec<u64> = (0..3800).collect();
+    let mut shuffled = contents.clone();
+    shuffled.sort_by_key(|content| content.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let passes = passes(16 << 20, &[contents.clone(), shuffled, contents]);
+    for (sent, removed, _) in &passes[1..] {
+        assert!(*removed > 0.8 * sent, "{removed} of {sent}");
+    }
+}
+
+#[test]
+fn what_repeats_after_it_left_the_store_is_counted() {
+    let contents: Vec<u64> = (0..4400).collect();
+    let too_late = |store_bytes, second: Vec<u64>| {
+        let (sent, removed, too_late) = passes(store_bytes, &[contents.clone(), second])[1];
+        (removed / sent, too_late / sent)
+    };
+    let (removed, departed) = too_late(4 << 20, contents.clone());
+    assert!(removed + departed > 0.4 && removed + departed < 1.1, "{removed} {departed}");
+    let (removed, departed) = too_late(16 << 20, contents.clone());
+    assert!(removed > 0.8 && departed < 0.05, "{removed} {departed}");
+    let (_, departed) = too_late(4 << 20, (5000..9400).collect());
+    assert!(departed < 0.01, "nothing repeats: {departed}");
+}

@@ -145,6 +145,12 @@ impl RecordWriter {
         self.tally
     }
 
+    /// Bytes that repeated what had left the store, by an estimate, since the store was made.
+    #[must_use]
+    pub fn departed_bytes(&self) -> u64 {
+        self.encoder.as_ref().map_or(0, |encoder| encoder.statistics().departed_bytes)
+    }
+
     /// Sets whether bytes wait for the processor and not for the link.
     pub fn set_processor_short(&mut self, is_short: bool) {
         if let Some(encoder) = &mut self.encoder {

@@ -33,6 +33,9 @@ console::row! {
         records_to_it: String,
         /// The store of records of streams from the peer. `-` without streams.
         records_from_it: String,
+        /// Bytes to the peer that repeated what had left the stores. Larger stores would save most of them: see
+        /// `[memory] mib`. It is an estimate.
+        came_too_late: String,
     }
 }
 
@@ -49,6 +52,7 @@ impl MemoryRow {
             from_the_peer: of(it.received_memory_bytes, it.received_bound_bytes),
             records_to_it: of(it.sent_records_memory_bytes, it.sent_records_bound_bytes),
             records_from_it: of(it.received_records_memory_bytes, it.received_records_bound_bytes),
+            came_too_late: bytes(it.departed_bytes),
         })
     }
 }
@@ -65,6 +69,7 @@ mod tests {
             sent_bound_bytes: 8_000_000,
             sent_memory_bytes: 2_000_000,
             received_bound_bytes: 1_000_000,
+            departed_bytes: 700_000,
             ..Default::default()
         };
         let stores = serde_json::to_value(stores).expect("an object");
@@ -79,8 +84,8 @@ mod tests {
         assert_eq!(
             printed(&node),
             [
-                "MEMORY TO THE PEER FROM THE PEER RECORDS TO IT RECORDS FROM IT",
-                "roof 2.0 MB of 8.0 MB 0 B of 1.0 MB - -",
+                "MEMORY TO THE PEER FROM THE PEER RECORDS TO IT RECORDS FROM IT CAME TOO LATE",
+                "roof 2.0 MB of 8.0 MB 0 B of 1.0 MB - - 700.0 kB",
                 "memory: 2.0 MB in stores, which may take 12.0 MB, and 500.0 kB beside them, of 64.0 MB",
                 "",
             ]

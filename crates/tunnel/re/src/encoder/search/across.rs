@@ -51,6 +51,9 @@ impl Search<'_> {
                 let free_to = own.first().map_or(self.payload.end, |first| first.start);
                 if at >= free_from && at + LEAST_BYTES <= free_to {
                     let place = entry.place(self.store.newest(), self.store.recent_from());
+                    if place.is_none() {
+                        self.note_departed(entry);
+                    }
                     reached = place
                         .and_then(|place| self.run_around(at, place, free_from..free_to, matches))
                         .or(reached);
@@ -91,7 +94,10 @@ impl Search<'_> {
         free: Range<usize>,
         matches: &mut Vec<Match>,
     ) -> Option<Place> {
-        let stored = self.stored(place.sequence)?;
+        let Some(stored) = self.stored(place.sequence) else {
+            self.has_departed.set(true);
+            return None;
+        };
         let theirs = &stored.packet[stored.payload.clone()];
         let (before, behind) = theirs.split_at_checked(place.offset.checked_sub(stored.payload.start)?)?;
         let forwards = common_prefix(&self.packet[at..free.end], behind);
