@@ -302,6 +302,13 @@ impl Told {
                 }
             }
         }
+        let (name, help) = ("departed", "Bytes to a peer that repeated what had left the stores, estimated");
+        let kind = ConstCounter::new(0_u64).metric_type();
+        let mut family = encoder.encode_descriptor(name, help, bytes, kind)?;
+        for (name, peer) in self.peers() {
+            let Some(stores) = &peer.stores else { continue };
+            ConstCounter::new(stores.departed_bytes).encode(family.encode_family(&[("peer", name)])?)?;
+        }
         Ok(())
     }
 
