@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, TryLockError};
 
 /// The part of a budget that stays free: what is beside stores grows between two looks at it.
 const SPARE_SHARE: usize = 32;
+/// An allocator takes this share more than it gives: it rounds up, and has holes between buffers.
+const ALLOCATOR_SHARE: usize = 5;
 
 /// The memory of all nodes of a process.
 #[derive(Debug, Clone)]
@@ -70,7 +72,7 @@ impl Budget {
         }
         let bytes = self.bytes();
         let beside: usize = books.iter().map(|book| book.others).sum();
-        let pool = (bytes - bytes / SPARE_SHARE).saturating_sub(beside);
+        let pool = (bytes - bytes / SPARE_SHARE).saturating_sub(beside + beside / ALLOCATOR_SHARE);
         let all: Vec<Account> = books.iter().flat_map(|book| book.accounts.iter().copied()).collect();
         let first: usize = books.iter().take(node).map(|book| book.accounts.len()).sum();
         let next = divide(pool, &all);

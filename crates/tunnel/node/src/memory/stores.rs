@@ -9,8 +9,9 @@ pub const MOST_BOUND: usize = 1 << 30;
 /// The bound with which stores begin, at most and at least, in bytes.
 const MOST_START: usize = 64 << 20;
 const LEAST_START: usize = 16 << 10;
-/// Each store begins with this share of the budget, divided by the number of peers: two stores of a peer take
-/// four fifths ...
+/// What a peer at work takes beside its stores, in bytes.
+const BESIDE_STORES: usize = 256 << 10;
+/// Each store begins with this share of a peer's part beyond that: two stores take four fifths ...
 const START_SHARE: usize = 3;
 /// ... and so do four, where streams are on.
 const START_SHARE_WITH_STREAMS: usize = 6;
@@ -70,7 +71,7 @@ pub fn start_bytes(config: &Config) -> usize {
     let Some(memory) = config.memory else { return config.reduce.store_bytes };
     let peers = config.peers.len().max(1).saturating_mul(memory.nodes.max(1));
     let share = if config.streams.is_some() { START_SHARE_WITH_STREAMS } else { START_SHARE };
-    let share = memory.bytes / share / peers;
+    let share = (memory.bytes / peers).saturating_sub(BESIDE_STORES) / share;
     let start = share.clamp(LEAST_START, MOST_START) / LEAST_START * LEAST_START;
     start.min(config.reduce.store_bytes)
 }
