@@ -20,7 +20,7 @@ use crate::config::{Config, PeerConfig};
 use crate::context::Context;
 use crate::elimination::ratio::Ratios;
 use crate::event::{Complaint, Event};
-use crate::memory::Usage;
+use crate::memory::{Usage, start_queue_bytes};
 use crate::path::endpoint::{Age, Endpoint};
 use crate::path::lanes::Lanes;
 use crate::path::mtu::PathMtu;
@@ -100,7 +100,7 @@ impl Peer {
             link: None,
             wants_handshake: false,
             began_again: None,
-            queue: Queue::new(node.queue_bytes, salt),
+            queue: Queue::new(start_queue_bytes(node), salt),
             streams: PeerStreams::of(node, salt).map(Box::new),
             lanes: Lanes::default(),
             reachability: Reachability::default(),

@@ -8,12 +8,14 @@
 
 mod budget;
 mod division;
+mod queues;
 mod share;
 mod stores;
 mod usage;
 
 pub use budget::{Allowance, Budget};
 pub use division::Account;
+pub use queues::{queue_bytes, start_queue_bytes};
 pub use share::Share;
 pub use stores::{Kind, MOST_BOUND, start_bytes};
 pub use usage::Usage;

@@ -2,14 +2,11 @@
 
 use super::Node;
 use crate::config::Memory;
-use crate::memory::{Account, Budget, Kind, MOST_BOUND};
+use crate::memory::{Account, Budget, Kind, MOST_BOUND, queue_bytes};
 use crate::peer::Peer;
 use crate::status::MemoryStatus;
 use std::time::Duration;
 
-/// The queues of all peers may take this share of the budget, and one of them at least so many bytes.
-const QUEUES_SHARE: usize = 8;
-const LEAST_QUEUE: usize = 64 << 10;
 /// The bytes of all streams may take this share, and those of one peer at least so many bytes.
 const STREAMS_SHARE: usize = 2;
 const LEAST_STREAMS: usize = 256 << 10;
@@ -45,7 +42,7 @@ impl Node {
         let bytes = budget.bytes();
         let nodes = self.ctx.config.memory.map_or(1, |memory| memory.nodes.max(1));
         let peers = linked.max(1) * nodes;
-        let queue_bytes = (bytes / QUEUES_SHARE / peers).max(LEAST_QUEUE).min(self.ctx.config.queue_bytes);
+        let queue_bytes = queue_bytes(bytes / peers).min(self.ctx.config.queue_bytes);
         let streaming = self.peers.iter().filter(|peer| peer.has_open_streams()).count().max(1) * nodes;
         let configured = self.ctx.config.streams.map_or(0, |streams| streams.memory_bytes);
         let stream_bytes = (bytes / STREAMS_SHARE / streaming).max(LEAST_STREAMS).min(configured);

@@ -141,9 +141,18 @@ impl Queue {
         }
     }
 
-    /// Frees buffers that nobody needed since the last call.
+    /// Frees buffers that nobody needed since the last call. An empty queue takes as many buckets as its limit
+    /// asks for.
     pub fn trim(&mut self) {
         self.buffers.trim();
+        if self.is_empty() && !self.buckets.is_empty() && self.buckets.len() != self.wanted_buckets() {
+            self.end_turns();
+            self.buckets = Vec::new();
+        }
+    }
+
+    fn wanted_buckets(&self) -> usize {
+        if self.limit_bytes < SMALL_BYTES { FEW_BUCKETS } else { BUCKETS }
     }
 
     /// Bytes of memory now: of buffers as much as waits, or is spare.
@@ -328,8 +337,7 @@ impl Queue {
     /// HighwayHash with a secret key: nobody outside can choose flows that share a bucket with another's.
     fn bucket_of(&mut self, flow: &Flow) -> usize {
         if self.buckets.is_empty() {
-            let count = if self.limit_bytes < SMALL_BYTES { FEW_BUCKETS } else { BUCKETS };
-            self.buckets.resize_with(count, Bucket::default);
+            self.buckets.resize_with(self.wanted_buckets(), Bucket::default);
         }
         let mut hasher = HighwayHasher::new(Key(self.salt));
         flow.hash(&mut hasher);

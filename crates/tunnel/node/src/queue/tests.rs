@@ -419,3 +419,18 @@ proptest! {
         prop_assert_eq!(queue.marked, 0);
     }
 }
+
+#[test]
+fn an_empty_queue_with_less_room_takes_less_memory() {
+    let mut queue = queue(1 << 20);
+    let packet = vec![7; 100];
+    queue.push(Duration::ZERO, &packet, &flow(1));
+    queue.set_limit(64 << 10);
+    queue.trim();
+    let large = queue.memory_bytes();
+    assert!(queue.pop(Duration::ZERO).is_some(), "what waits stays");
+    queue.trim();
+    queue.push(Duration::ZERO, &packet, &flow(1));
+    assert!(queue.memory_bytes() < large / 4, "{} of {large}", queue.memory_bytes());
+    assert!(queue.pop(Duration::ZERO).is_some() && queue.is_empty());
+}
