@@ -18,13 +18,13 @@ pub(crate) struct Density {
     mean_bytes: u32,
 }
 
-impl Density {
-    /// The largest number of halvings.
-    pub(crate) const MOST_HALVINGS: u32 = 2;
+/// The largest number of halvings.
+const MOST_HALVINGS: u32 = 2;
 
+impl Density {
     /// A density that starts with one anchor in 2^`sample_bits` windows and adapts.
     pub(crate) fn adaptive(sample_bits: u32) -> Self {
-        Density { sample_bits, most_halvings: Self::MOST_HALVINGS, mean_bytes: 0 }
+        Density { sample_bits, most_halvings: MOST_HALVINGS, mean_bytes: 0 }
     }
 
     /// A density that never changes.
@@ -36,6 +36,11 @@ impl Density {
     pub(crate) fn found(&mut self, length: usize) {
         self.mean_bytes += length as u32;
         self.mean_bytes -= self.mean_bytes / REGIONS;
+    }
+
+    /// Number of halvings at the lowest density.
+    pub(crate) fn most_halvings(&self) -> u32 {
+        self.most_halvings
     }
 
     /// Number of halvings for the next packet.

@@ -251,7 +251,7 @@ impl Encoder {
             self.index.fit(self.store.used_bytes());
             if !searched || self.sparing.is_rare() {
                 let entering = self.sparing.enters_next();
-                self.finders.halve(Density::MOST_HALVINGS);
+                self.finders.halve(self.density.most_halvings());
                 self.finders.find_to_enter(entering, owner, packet, &payload, unknown);
             }
             if self.injected.is_none() {

@@ -19,7 +19,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Takes what the store did since it was made. Returns whether it did something since it was asked before.
+    /// Takes what the store did since it was made. Returns whether it did something since the last call.
     pub fn update(&mut self, now: Duration, tally: Tally) -> bool {
         let seconds = now.saturating_sub(self.updated_at).as_secs_f64();
         self.weight *= (-seconds / HALF_LIFE.as_secs_f64()).exp2();

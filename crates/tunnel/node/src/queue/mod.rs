@@ -141,8 +141,8 @@ impl Queue {
         }
     }
 
-    /// Frees buffers that nobody needed since the last call. An empty queue takes as many buckets as its limit
-    /// asks for.
+    /// Frees buffers that nobody needed since the last call. An empty queue takes as many buckets as its
+    /// limit asks for.
     pub fn trim(&mut self) {
         self.buffers.trim();
         if self.is_empty() && !self.buckets.is_empty() && self.buckets.len() != self.wanted_buckets() {

@@ -343,8 +343,8 @@ fn no_encoder_or_decoder_takes_more_memory_than_its_size_allows() {
     }
 }
 
-/// Packets of random bytes in passes over `contents`, each of a flow of its own. Returns the payload bytes, those
-/// that were removed and those that came too late, by pass.
+/// Packets of random bytes in passes over `contents`, each of a flow of its own. Returns the payload bytes,
+/// those that were removed and those that came too late, by pass.
 fn passes(store_bytes: usize, contents: &[Vec<u64>]) -> Vec<(f64, f64, f64)> {
     let parameters = Parameters { store_bytes, ..Parameters::default() };
     let mut encoder = Encoder::new(&parameters).with_lasting_store();

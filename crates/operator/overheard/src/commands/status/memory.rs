@@ -33,8 +33,8 @@ console::row! {
         records_to_it: String,
         /// The store of records of streams from the peer. `-` without streams.
         records_from_it: String,
-        /// Bytes to the peer that repeated what had left the stores. Larger stores would save most of them: see
-        /// `[memory] mib`. It is an estimate.
+        /// Bytes to the peer that repeated what had left the stores. Larger stores would save most of them:
+        /// see `[memory] mib`. It is an estimate.
         came_too_late: String,
     }
 }
