@@ -165,8 +165,13 @@ fn measure(fault: Fault, mut system: System, comparison: &mut Comparison) -> any
             transfer::longest_stall(&field, &system.gateway(), PATIENCE, || fault.make(&field, &mut system))?;
         comparison.note(name, "ms without bytes", wanted, milliseconds(stall));
         if fault == Fault::NarrowInterface && label == system::OVERHEARD {
-            field.set_mtu(1500)?;
-            let raised = system.until_path_mtu(&field, 1480, PATIENCE)?;
+            // a node looks for a wider path only while it has large datagrams to send
+            let mut raised = PATIENCE;
+            transfer::longest_stall(&field, &system.gateway(), PATIENCE, || {
+                field.set_mtu(1500)?;
+                raised = system.until_path_mtu(&field, 1480, PATIENCE)?;
+                Ok(Instant::now())
+            })?;
             comparison.note(
                 "the MTU is 1500 again: found after".to_owned(),
                 "ms",
