@@ -117,6 +117,14 @@ pub struct Memory {
     pub nodes: usize,
 }
 
+impl Memory {
+    /// The part of each of so many peers of a node, in bytes.
+    #[must_use]
+    pub fn part_bytes(&self, peers: usize) -> usize {
+        self.bytes / peers.max(1).saturating_mul(self.nodes.max(1))
+    }
+}
+
 /// Bounds of the streams of one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamBounds {

@@ -5,16 +5,14 @@
 //! chain of dependent steps, so vector instructions compute many positions at once. Arithmetic replaces the
 //! branch that the processor would mispredict at each anchor.
 
-use crate::flow::fold;
+use crate::flow::{MULTIPLIER, fold};
 use crate::rabin::Rabin;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64, u16x32};
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// An odd constant with well-mixed bits: the golden ratio's fraction.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The same constant in four odd pieces, one for each pair of a window's first eight bytes.
+/// [`MULTIPLIER`] in four odd pieces, one for each pair of a window's first eight bytes.
 const MULTIPLIERS: [u16; 4] = [0x9e37, 0x79b9, 0x7f4b, 0x7c15];
 
 /// Windows that [`AnchorFinder::find_thinly`] examines in each stretch.

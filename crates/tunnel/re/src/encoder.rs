@@ -378,7 +378,7 @@ impl Encoder {
         self.policy.set_losses_repaired(repaired);
     }
 
-    /// Sets whether packets wait for the processor and not for the link. If so, one packet in sixteen is
+    /// Sets whether packets wait for the processor and not for the link. If so, few packets are
     /// searched.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.sparing.processor_is_short(is_short);

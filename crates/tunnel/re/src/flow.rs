@@ -5,8 +5,8 @@ use crate::store::Stored;
 use std::net::IpAddr;
 use wire::inner::{Flow, TCP};
 
-/// An odd constant with well-mixed bits.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// An odd constant with well-mixed bits: the golden ratio's fraction.
+pub(crate) const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The owner of a packet, under the encoder's secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 //! packet.
 
 use crate::anchors::Anchor;
-use crate::flow::fold;
+use crate::flow::{MULTIPLIER, fold};
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 use std::ops::Range;
@@ -158,7 +158,7 @@ impl SpanFinder {
                 bits &= bits - 1;
                 let Some(first) = bytes.get(start..).and_then(<[u8]>::first_chunk) else { return };
                 let chance = u64::from_le_bytes(*first) ^ self.secret;
-                if (chance.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16 > bound {
+                if (chance.wrapping_mul(MULTIPLIER) >> 48) as u16 > bound {
                     continue;
                 }
                 let Some(end) = self.boundary_from(start + LEAST_BYTES - 1) else { return };

@@ -103,7 +103,7 @@ impl Sparing {
             return true;
         }
         self.passed_over += 1;
-        if self.passed_over >= if self.processor_is_short { ONE_IN_WHILE_SHORT } else { ONE_IN } {
+        if self.passed_over >= self.stands_for() {
             self.passed_over = 0;
         }
         self.passed_over == 0

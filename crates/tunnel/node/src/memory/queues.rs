@@ -15,7 +15,6 @@ pub fn queue_bytes(part_bytes: usize) -> usize {
 /// The most bytes in the queue of each peer, before it is known who has a link.
 #[must_use]
 pub fn start_queue_bytes(config: &Config) -> usize {
-    let peers = config.peers.len().max(1);
-    let part = config.memory.map(|memory| memory.bytes / peers / memory.nodes.max(1));
+    let part = config.memory.map(|memory| memory.part_bytes(config.peers.len()));
     part.map_or(config.queue_bytes, |part| queue_bytes(part).min(config.queue_bytes))
 }

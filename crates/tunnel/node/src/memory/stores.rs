@@ -69,9 +69,8 @@ impl Kind {
 #[must_use]
 pub fn start_bytes(config: &Config) -> usize {
     let Some(memory) = config.memory else { return config.reduce.store_bytes };
-    let peers = config.peers.len().max(1).saturating_mul(memory.nodes.max(1));
     let share = if config.streams.is_some() { START_SHARE_WITH_STREAMS } else { START_SHARE };
-    let share = (memory.bytes / peers).saturating_sub(BESIDE_STORES) / share;
+    let share = memory.part_bytes(config.peers.len()).saturating_sub(BESIDE_STORES) / share;
     let start = share.clamp(LEAST_START, MOST_START) / LEAST_START * LEAST_START;
     start.min(config.reduce.store_bytes)
 }

@@ -11,7 +11,7 @@ const STORE_BYTES: usize = 2 << 20;
 const BULK_BYTES: usize = 1200;
 /// Packets of the transfer: five stores.
 const COUNT: usize = 5 * STORE_BYTES / BULK_BYTES;
-/// Packets of a probe of the first generation. Of packets that repeat nothing, one in 16 is searched.
+/// Packets of a probe of the first generation. Of packets that repeat nothing, one in 15 is searched.
 const RUN: usize = 128;
 /// Packets of a probe of what lasts: 18.5% of them are found.
 const LONG_RUN: usize = 2800;

@@ -2,7 +2,7 @@
 
 use super::search::Match;
 use crate::anchors::{Anchor, AnchorFinder};
-use crate::flow::Owner;
+use crate::flow::{MULTIPLIER, Owner};
 use crate::pieces::SpanFinder;
 use crate::sharing::Sharing;
 use crate::sparing::Entering;
@@ -12,10 +12,8 @@ use wire::inner::{Flow, Inner};
 
 /// A region of so many bytes or more is found by few keys.
 const SPARED_REGION_BYTES: usize = 1024;
-/// Of its keys, one in 2^2 is entered again ...
+/// Of its keys, one in 2^2 is entered again.
 const SPARED_BITS: u32 = 2;
-/// ... by this multiplier of its fingerprint.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Where a packet is examined in part, stretches for spans are so many times as long as those for windows.
 const SPANS_FEWER: usize = 4;
@@ -126,7 +124,7 @@ impl Finders {
                 let is_known = regions
                     .peek()
                     .is_some_and(|region| region.start <= at && region.length >= SPARED_REGION_BYTES);
-                !is_known || anchor.fingerprint.wrapping_mul(SPREAD) >> (u64::BITS - SPARED_BITS) == 0
+                !is_known || anchor.fingerprint.wrapping_mul(MULTIPLIER) >> (u64::BITS - SPARED_BITS) == 0
             });
         }
     }
