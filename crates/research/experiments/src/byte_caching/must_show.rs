@@ -47,7 +47,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         acked_perceives_the_actual_loss(rows),
         udp_perceives_the_actual_loss(rows),
         connections_survive(rows),
-        elimination_adds(rows),
+        elimination_adds(rows, parts::BYTES, "bytes"),
+        elimination_adds(rows, parts::DELAY, "time"),
     ]);
     claims
 }
@@ -252,20 +253,17 @@ fn connections_survive(rows: &[Row]) -> Claim {
     judging.done()
 }
 
-/// Against what compresses and repairs without redundancy elimination.
-fn elimination_adds(rows: &[Row]) -> Claim {
-    let mut judging = Judging::new(
-        rows,
-        "our goal: leaving redundancy elimination out of the default costs bytes and time",
-    );
+/// Against what compresses and repairs without redundancy elimination. Under loss, times of one seed differ
+/// by more than redundancy elimination brings; bytes do not.
+fn elimination_adds(rows: &[Row], quantity: &str, costs: &str) -> Claim {
+    let claim = format!("our goal: leaving redundancy elimination out of the default costs {costs}");
+    let mut judging = Judging::new(rows, claim);
     let [all, without] = [Parts::ALL, Parts::ALL.without(Part::Reduce)];
     for loss in parts::LOSSES {
-        for quantity in [parts::BYTES, parts::DELAY] {
-            let [ours, theirs] = [all, without]
-                .map(|parts| judging.value(parts::FIGURE.id, &parts::series(quantity, parts), loss));
-            if let (Some(ours), Some(theirs)) = (ours, theirs) {
-                judging.found(ours < theirs, format!("{quantity} {ours:.2} and {theirs:.2} at {loss}%"));
-            }
+        let [ours, theirs] = [all, without]
+            .map(|parts| judging.value(parts::FIGURE.id, &parts::series(quantity, parts), loss));
+        if let (Some(ours), Some(theirs)) = (ours, theirs) {
+            judging.found(ours < theirs, format!("{quantity} {ours:.2} and {theirs:.2} at {loss}%"));
         }
     }
     judging.done()
