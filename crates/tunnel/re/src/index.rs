@@ -12,9 +12,12 @@
 //! ```
 //!
 //! The table doubles as the store's content grows. Each line's entries then go to both lines that may be
-//! theirs: an entry does not tell which of them is.
+//! theirs: an entry does not tell which of them is. A large table moves to its new size a few lines with each
+//! stored packet, so that no packet waits for all of them. Until a line has moved, its entries are in the
+//! table before.
 
 use crate::pages::Pages;
+use std::ops::Range;
 use wire::number::widen;
 
 const ENTRY_BYTES: usize = size_of::<u64>();
@@ -31,6 +34,12 @@ const SPARE: usize = 12;
 const BESIDE_BYTES: usize = 48 << 10;
 /// The fewest lines from which a table doubles.
 const LEAST_LINES: usize = 256;
+/// Lines that move with each stored packet: a page of memory.
+const LINES_A_PACKET: usize = 64;
+/// A table of at most so many lines moves at once.
+const LINES_AT_ONCE: usize = 4096;
+/// A table that is smaller than it may be by less than this part keeps its size.
+const WORTHWHILE_PART: usize = 16;
 
 /// The place of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,27 +102,52 @@ impl Entry {
 /// The table.
 #[derive(Debug, Clone)]
 pub struct Index {
-    /// Entries of eight bytes. Zero is an empty entry; tags are never zero.
-    entries: Pages,
-    lines: usize,
+    table: Table,
+    /// The table before, while lines move from it.
+    before: Option<Table>,
+    /// Lines of `table` that have moved to it; all of them without a table before.
+    moved: usize,
     /// Entries of a line for packets that do not last.
     recent_ways: usize,
     /// Lines of a table for the whole store.
     most_lines: usize,
 }
 
+#[derive(Debug, Clone)]
+struct Table {
+    /// Entries of eight bytes. Zero is an empty entry; tags are never zero.
+    entries: Pages,
+    lines: usize,
+}
+
+impl Table {
+    fn empty(lines: usize) -> Self {
+        Table { entries: Pages::zeroed(lines * LINE_BYTES), lines }
+    }
+
+    /// The line of a key.
+    #[inline]
+    fn line(&self, hash: u32) -> usize {
+        ((u64::from(hash) * self.lines as u64) >> 32) as usize
+    }
+
+    /// Fills lines with the entries that this table before it has for them.
+    fn take(&mut self, lines: Range<usize>, before: &Table) {
+        let entries = self.entries.as_chunks_mut::<LINE_BYTES>().0;
+        for line in lines {
+            let first = line * before.lines / self.lines;
+            let last = ((line + 1) * before.lines - 1) / self.lines;
+            for from in first..=last.min(before.lines - 1) {
+                keep_newer(&mut entries[line], &before.entries.as_chunks::<LINE_BYTES>().0[from]);
+            }
+        }
+    }
+}
+
 /// Spreads a fingerprint over 64 bits, because sampling made its low bits zero.
 fn spread(fingerprint: u64) -> u64 {
     let product = fingerprint.wrapping_mul(0xd6e8_feb8_6659_fd93);
     (product ^ product >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
-}
-
-/// The number of a key's entry in a table of so many lines. In each line it is one of the `ways` entries from
-/// `first` on.
-#[inline]
-fn number(hash: u32, lines: u64, first: usize, ways: usize) -> usize {
-    let line = (u64::from(hash) * lines) >> 32;
-    line as usize * WAYS + first + (hash as usize & (ways - 1))
 }
 
 /// Lines for a store of this size: a number that halves evenly down to a small table.
@@ -134,10 +168,8 @@ impl Index {
     #[must_use]
     pub fn new(store_bytes: usize, lasts: bool) -> Self {
         let recent_ways = if lasts { RECENT_WAYS } else { WAYS };
-        let mut index =
-            Index { entries: Pages::zeroed(0), lines: 0, recent_ways, most_lines: lines_for(store_bytes) };
-        index.resize(least_lines(index.most_lines));
-        index
+        let most_lines = lines_for(store_bytes);
+        Index::of_lines(least_lines(most_lines), most_lines, recent_ways)
     }
 
     /// A table with an entry for each anchor of a store of `store_bytes`, with one window in 2^`sample_bits`
@@ -145,58 +177,91 @@ impl Index {
     #[must_use]
     pub fn of_anchors(store_bytes: usize, sample_bits: u32) -> Self {
         let count = (store_bytes >> sample_bits.min(12)).min(store_bytes / ENTRY_BYTES);
-        let mut index = Index::new(0, false);
-        index.most_lines = (count / WAYS).max(1);
-        index.resize(index.most_lines);
-        index
+        let lines = (count / WAYS).max(1);
+        Index::of_lines(lines, lines, WAYS)
+    }
+
+    fn of_lines(lines: usize, most_lines: usize, recent_ways: usize) -> Self {
+        Index { table: Table::empty(lines), before: None, moved: lines, recent_ways, most_lines }
     }
 
     /// The store's bound is this many bytes from now on.
     pub fn set_store_bytes(&mut self, store_bytes: usize) {
         self.most_lines = lines_for(store_bytes);
-        let mut lines = least_lines(self.most_lines);
-        while lines < self.lines.min(self.most_lines) {
-            lines *= 2;
+        if self.before.is_some() && self.table.lines <= self.most_lines {
+            return; // it goes on when all lines have moved
         }
-        self.resize(lines);
+        self.move_lines(usize::MAX);
+        self.reshape();
     }
 
-    /// Makes the table large enough for a store with this content, and larger while there is room: then more
-    /// windows are found.
-    pub fn fit(&mut self, used_bytes: usize) {
-        let mut lines = self.lines;
-        while lines < self.most_lines && lines * LINE_BYTES * STORE_BYTES_A_BYTE < SPARE * used_bytes {
+    /// Takes the size in the row of doublings up to the largest table that holds what the present one does.
+    fn reshape(&mut self) {
+        let mut lines = least_lines(self.most_lines);
+        while lines < self.table.lines.min(self.most_lines) {
             lines *= 2;
         }
-        if lines > self.lines {
+        let present = self.table.lines;
+        if !(present..=present + present / WORTHWHILE_PART).contains(&lines) {
             self.resize(lines);
         }
     }
 
-    fn resize(&mut self, lines: usize) {
-        if lines == self.lines {
+    /// Makes the table large enough for a store with this content, and larger while there is room: then more
+    /// windows are found. Lines move with each call.
+    pub fn fit(&mut self, used_bytes: usize) {
+        if self.before.is_some() {
+            self.move_lines(LINES_A_PACKET);
+            if self.before.is_none() {
+                self.reshape();
+            }
             return;
         }
-        let mut entries = Pages::zeroed(lines * LINE_BYTES);
-        if self.lines > 0 {
-            for (line, to) in entries.as_chunks_mut::<LINE_BYTES>().0.iter_mut().enumerate() {
-                let first = line * self.lines / lines;
-                let last = ((line + 1) * self.lines - 1) / lines;
-                for from in first..=last.min(self.lines - 1) {
-                    keep_newer(to, &self.entries.as_chunks::<LINE_BYTES>().0[from]);
-                }
-            }
+        let mut lines = self.table.lines;
+        while 2 * lines <= self.most_lines && lines * LINE_BYTES * STORE_BYTES_A_BYTE < SPARE * used_bytes {
+            lines *= 2;
         }
-        (self.entries, self.lines) = (entries, lines);
+        if lines > self.table.lines {
+            self.resize(lines);
+        }
+    }
+
+    /// Begins to move to a table of so many lines. A small table moves at once, and one that becomes much
+    /// smaller: its memory is wanted elsewhere.
+    fn resize(&mut self, lines: usize) {
+        let becomes_small = lines <= LINES_AT_ONCE || lines <= self.table.lines / 4;
+        self.before = Some(std::mem::replace(&mut self.table, Table::empty(lines)));
+        self.moved = 0;
+        if becomes_small {
+            self.move_lines(usize::MAX);
+        }
+    }
+
+    /// Moves so many further lines from the table before.
+    fn move_lines(&mut self, count: usize) {
+        let Some(before) = &self.before else { return };
+        let end = self.moved.saturating_add(count).min(self.table.lines);
+        self.table.take(self.moved..end, before);
+        self.moved = end;
+        if end == self.table.lines {
+            self.before = None;
+        }
     }
 
     /// Enters windows of a packet, which lasts or not; each overwrites its entry.
     pub fn insert(&mut self, keys: impl Iterator<Item = Key>, sequence: u64, lasts: bool) {
         let (first, ways) = self.ways(lasts);
-        let (lines, entries) = (self.lines as u64, self.entries.as_chunks_mut().0);
         for Key { hash, tag, offset } in keys {
             let bits = u64::from(tag) << 48 | u64::from(offset) << 32 | sequence & 0xffff_ffff;
-            if let Some(entry) = entries.get_mut(number(hash, lines, first, ways)) {
+            let mut line = self.table.line(hash);
+            let mut table = &mut self.table;
+            if line >= self.moved
+                && let Some(before) = &mut self.before
+            {
+                (line, table) = (before.line(hash), before);
+            }
+            let entries = table.entries.as_chunks_mut().0;
+            if let Some(entry) = entries.get_mut(number(line, hash, first, ways)) {
                 *entry = bits.to_ne_bytes();
             }
         }
@@ -207,11 +272,16 @@ impl Index {
     #[must_use]
     pub fn entry(&self, fingerprint: u64) -> Entry {
         let Key { hash, tag, .. } = Key::new(fingerprint, 0);
-        let (lines, entries) = (self.lines as u64, self.entries.as_chunks().0);
+        let (mut line, mut table) = (self.table.line(hash), &self.table);
+        if line >= self.moved
+            && let Some(before) = &self.before
+        {
+            (line, table) = (before.line(hash), before);
+        }
+        let entries = table.entries.as_chunks().0;
         let bits = |lasts: bool| {
             let (first, ways) = self.ways(lasts);
-            let entry = entries.get(number(hash, lines, first, ways));
-            entry.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+            entries.get(number(line, hash, first, ways)).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
         };
         let lasting = if self.recent_ways == WAYS { 0 } else { bits(true) };
         Entry { recent: bits(false), lasting, tag }
@@ -228,14 +298,21 @@ impl Index {
 
     /// Empties the table.
     pub fn clear(&mut self) {
-        self.entries.fill(0);
+        (self.before, self.moved) = (None, self.table.lines);
+        self.table.entries.fill(0);
     }
 
-    /// Bytes of the table.
+    /// Bytes of the table, and of the one before it.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.entries.len()
+        self.table.entries.len() + self.before.as_ref().map_or(0, |before| before.entries.len())
     }
+}
+
+/// The number of a key's entry. In its line it is one of the `ways` entries from `first` on.
+#[inline]
+fn number(line: usize, hash: u32, first: usize, ways: usize) -> usize {
+    line * WAYS + first + (hash as usize & (ways - 1))
 }
 
 /// Takes the newer one of each two entries of a line.
@@ -254,6 +331,7 @@ fn keep_newer(to: &mut [u8; LINE_BYTES], from: &[u8; LINE_BYTES]) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     proptest! {
         #[test]
@@ -301,11 +379,50 @@ mod tests {
         }
 
         #[test]
+        fn entries_are_found_while_the_table_moves(
+            fingerprints in prop::collection::btree_set(any::<u64>(), 200..300),
+            steps in 1usize..400,
+        ) {
+            let mut index = Index::new(16 << 20, false);
+            index.fit(512 << 10);
+            index.move_lines(usize::MAX);
+            let lines = index.table.lines;
+            let mut packets = (0u64..).zip(&fingerprints);
+            let mut entered = BTreeMap::new();
+            let mut enter = |index: &mut Index, count| {
+                for (sequence, fingerprint) in packets.by_ref().take(count) {
+                    index.insert([Key::new(*fingerprint, 7)].into_iter(), sequence, false);
+                    entered.insert(*fingerprint, sequence);
+                }
+                let is_found = |(fingerprint, sequence): &(&u64, &u64)| {
+                    let place = index.entry(**fingerprint).place(300, 0);
+                    place == Some(Place { sequence: **sequence, offset: 7 })
+                };
+                entered.iter().filter(is_found).count() * 100 >= entered.len() * 97
+            };
+            prop_assert!(enter(&mut index, 100));
+            index.fit(16 << 20);
+            prop_assert!(index.before.is_some() && index.table.lines > lines);
+            for _ in 0..steps {
+                index.fit(16 << 20);
+            }
+            prop_assert!(enter(&mut index, 100));
+            for _ in 0..400 {
+                index.fit(16 << 20);
+                prop_assert!(enter(&mut index, 1));
+            }
+            prop_assert!(index.before.is_none());
+        }
+
+        #[test]
         fn the_table_takes_a_twelfth_of_the_store(store_bytes in 4096usize..1 << 24, lasts: bool) {
             let mut index = Index::new(store_bytes, lasts);
             for used in [1000, 70_000, store_bytes / 3, store_bytes] {
                 index.fit(used);
-                prop_assert!(index.memory_bytes() <= store_bytes / STORE_BYTES_A_BYTE + BESIDE_BYTES);
+                let most = store_bytes / STORE_BYTES_A_BYTE + BESIDE_BYTES;
+                prop_assert!(index.memory_bytes() <= most + most / 2, "beside the table before");
+                index.move_lines(usize::MAX);
+                prop_assert!(index.memory_bytes() <= most);
             }
             index.set_store_bytes(4096);
             prop_assert!(index.memory_bytes() <= 4096 / 2);
