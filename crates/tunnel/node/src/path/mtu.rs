@@ -90,13 +90,13 @@ impl Measured {
     fn patience(&self) -> Duration {
         self.srtt.map_or(PATIENCE, |srtt| (srtt * PATIENCE_ROUND_TRIPS).max(PATIENCE))
     }
+}
 
-    /// So many that on a path which carries the size all of them fail less than once in a hundred times, up
-    /// to a loss of 40% each way.
-    fn attempts(&self) -> u32 {
-        let more = (self.loss.unwrap_or(0.0).clamp(0.0, 1.0) * 20.0) as u32;
-        (ATTEMPTS + more).min(MOST_ATTEMPTS)
-    }
+/// So many that on a path which carries the size, and loses this share of datagrams, all of them fail less
+/// than once in a hundred times, up to a loss of 40% each way.
+fn attempts(loss: Option<f64>) -> u32 {
+    let more = (loss.unwrap_or(0.0).clamp(0.0, 1.0) * 20.0) as u32;
+    (ATTEMPTS + more).min(MOST_ATTEMPTS)
 }
 
 /// One path.
@@ -113,6 +113,8 @@ pub struct PathMtu {
     /// Large datagrams under way: link sequence and size.
     large: VecDeque<(u64, usize)>,
     unproven_since: Option<Duration>,
+    /// The share of datagrams lost when that time began: a black hole for large ones looks like loss.
+    loss_before: Option<f64>,
     confirmed_until: Duration,
     /// From when on a wider path may be looked for.
     raise_from: Option<Duration>,
@@ -139,6 +141,7 @@ impl PathMtu {
             probe: None,
             large: VecDeque::new(),
             unproven_since: None,
+            loss_before: None,
             confirmed_until: Duration::ZERO,
             raise_from: (offered < most).then_some(Duration::ZERO),
             refused_here: false,
@@ -170,8 +173,9 @@ impl PathMtu {
         if self.limit > BASE_BYTES { BASE_BYTES } else { LEAST_BYTES }
     }
 
-    /// A datagram of `bytes` left, whose first packet has this link sequence.
-    pub fn sent(&mut self, now: Duration, sequence: u64, bytes: usize) {
+    /// A datagram of `bytes` left, whose first packet has this link sequence. `loss`: the share of datagrams
+    /// that receipts say is lost, so far as is known.
+    pub fn sent(&mut self, now: Duration, sequence: u64, bytes: usize, loss: Option<f64>) {
         let settled = self.probe.is_none() && (self.confirmed || self.limit <= LEAST_BYTES);
         if settled && 2 * bytes > self.limit && self.raise_from.is_some_and(|from| from <= now) {
             self.raise_from = None;
@@ -187,7 +191,9 @@ impl PathMtu {
         if self.large.len() < MAX_REMEMBERED {
             self.large.push_back((sequence, bytes));
         }
-        self.unproven_since.get_or_insert(now);
+        if self.unproven_since.is_none() {
+            (self.unproven_since, self.loss_before) = (Some(now), loss);
+        }
     }
 
     /// Notes a retransmission of `sequence`. Its arrival no longer proves the first datagram.
@@ -306,7 +312,7 @@ impl PathMtu {
                 probe.silent = if probe.heard { 0 } else { probe.silent + 1 };
                 (probe.left_at, probe.heard) = (None, false);
                 self.probe = Some(probe);
-                if probe.failed >= measured.attempts() {
+                if probe.failed >= attempts(self.loss_before.or(measured.loss)) {
                     self.refused_here = false;
                     self.failed(now, probe);
                 }

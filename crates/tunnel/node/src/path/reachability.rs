@@ -8,8 +8,10 @@
 //!
 //! Packets for a peer that is not reachable are held as long, for it may be about to come, as when both have
 //! just been started; then they and all that follow are refused, and their senders told (RFC 1812, 5.2.7.1).
-//! So nothing hangs, and nothing leaves by another way than the one that was meant. Who wants it otherwise
-//! withdraws the routes when [`Event::Unreachable`](crate::Event::Unreachable) is told.
+//! So nothing hangs, and nothing leaves by another way than the one that was meant. While the keys still
+//! hold, refused packets make the node ask for a sign of the peer, so that a link that is mended carries
+//! packets at once. Who wants it otherwise withdraws the routes when
+//! [`Event::Unreachable`](crate::Event::Unreachable) is told.
 
 use std::time::Duration;
 
@@ -19,6 +21,10 @@ pub const DOWN_AFTER: Duration = Duration::from_secs(5);
 /// How often a peer is asked while that is so: on a lossy path one answer is easily lost.
 pub const DOUBTED_KEEPALIVE: Duration = Duration::from_secs(1);
 
+/// How often refused packets make the node ask at most; a slow path is asked so many times a round trip.
+const LEAST_BETWEEN_SIGNS: Duration = Duration::from_millis(10);
+const SIGNS_A_ROUND_TRIP: u32 = 4;
+
 /// Of one peer.
 #[derive(Debug, Default)]
 pub struct Reachability {
@@ -26,6 +32,8 @@ pub struct Reachability {
     heard_at: Duration,
     /// Since when packets are held for it.
     holds_since: Option<Duration>,
+    /// When it was last asked for a sign because a packet was refused.
+    asked_at: Option<Duration>,
 }
 
 impl Reachability {
@@ -37,7 +45,8 @@ impl Reachability {
 
     /// Notes that something proven came. Whether the peer was unreachable before.
     pub fn hear(&mut self, now: Duration) -> bool {
-        let before = std::mem::replace(self, Reachability { up: true, heard_at: now, holds_since: None });
+        let anew = Reachability { up: true, heard_at: now, ..Reachability::default() };
+        let before = std::mem::replace(self, anew);
         !before.up
     }
 
@@ -54,6 +63,17 @@ impl Reachability {
     /// Whether a packet is sent or held at `now`.
     pub fn takes_packets(&mut self, now: Duration) -> bool {
         self.up || now < *self.holds_since.get_or_insert(now) + DOWN_AFTER
+    }
+
+    /// A packet is refused. Whether the peer is to be asked for a sign, with this round trip.
+    pub fn ask_for_a_sign(&mut self, now: Duration, srtt: Option<Duration>) -> bool {
+        let between = srtt.unwrap_or_default() / SIGNS_A_ROUND_TRIP;
+        let between = between.max(LEAST_BETWEEN_SIGNS);
+        let is_due = self.asked_at.is_none_or(|at| now >= at + between);
+        if is_due {
+            self.asked_at = Some(now);
+        }
+        is_due
     }
 
     /// When the peer is given up, or packets for it. `shaking_since`: of the handshake that has no response.

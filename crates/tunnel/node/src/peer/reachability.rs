@@ -46,7 +46,8 @@ impl Peer {
         !self.revoked && self.reachability.takes_packets(now)
     }
 
-    /// Refuses a packet. The message for its sender, if there is one.
+    /// Refuses a packet, and asks the peer for a sign if both ends may still have the session. The message
+    /// for the packet's sender, if there is one.
     pub(crate) fn refuse_packet(
         &mut self,
         now: Duration,
@@ -55,6 +56,13 @@ impl Peer {
         ctx: &mut Context,
     ) -> Option<Vec<u8>> {
         self.counters.unreachable += 1;
+        let srtt = self.link.as_ref().and_then(|link| link.arq.srtt());
+        if !self.revoked
+            && self.sessions.sending(now).is_some()
+            && self.reachability.ask_for_a_sign(now, srtt)
+        {
+            self.ping_at = Some(now);
+        }
         self.write_message(now, packet, inner, Reason::Unreachable, ctx)
     }
 

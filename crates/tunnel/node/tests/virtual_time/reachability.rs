@@ -93,6 +93,30 @@ fn a_peer_that_goes_silent_is_noticed_within_fifteen_seconds_and_its_return_at_o
 }
 
 #[test]
+fn a_mended_link_carries_packets_at_once_while_the_keys_hold() {
+    let mut pair = pair();
+    talk(&mut pair, 3 * SECOND);
+    pair.medium.cut = true;
+    talk(&mut pair, 25 * SECOND);
+    let sent = pair.status(STATION).peers[0].counters.outer_sent_datagrams;
+    for _ in 0..200 {
+        pair.send(STATION, &tcp(GATEWAY, 1, b"anyone there?"));
+        pair.run(5 * MS);
+    }
+    let asked = pair.status(STATION).peers[0].counters.outer_sent_datagrams - sent;
+    assert!((20..=110).contains(&asked), "{asked} datagrams in a second");
+    pair.medium.cut = false;
+    let back = pair.now();
+    for _ in 0..40 {
+        pair.send(STATION, &tcp(GATEWAY, 1, b"anyone there?"));
+        pair.run(5 * MS);
+    }
+    let after = told(&pair, STATION, true, back).unwrap() - back;
+    assert!(after < 50 * MS, "{after:?}");
+    assert!(!pair.delivered(GATEWAY).is_empty());
+}
+
+#[test]
 fn an_idle_peer_that_goes_silent_is_noticed_by_the_keepalive_and_a_goodbye_is_noticed_at_once() {
     let mut pair = pair();
     pair.run(60 * SECOND);

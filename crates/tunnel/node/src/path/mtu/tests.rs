@@ -49,7 +49,7 @@ impl Path {
                 self.leave(60, Some(u64::MAX)); // the ping beside it
             }
             let (bytes, sequence) = (self.mtu.limit(), self.sequence);
-            self.mtu.sent(self.now, sequence, bytes);
+            self.mtu.sent(self.now, sequence, bytes, self.measured.loss);
             if self.receipts {
                 self.leave(bytes, Some(sequence));
             }
@@ -77,7 +77,7 @@ fn where_more_is_under_way_than_is_remembered_nothing_is_probed_either() {
     let measured = Measured { srtt: Some(600 * MS), loss: None };
     for sequence in 0..20_000u64 {
         let now = sequence as u32 * MS;
-        mtu.sent(now, sequence, 1452);
+        mtu.sent(now, sequence, 1452, None);
         if let Some(held) = sequence.checked_sub(600).filter(|held| held % 5 != 0) {
             mtu.held(now, held);
         }
@@ -91,7 +91,7 @@ fn what_passes_is_no_proof_for_what_is_larger() {
     let mut path = Path::new(1452, 1452, 1300);
     for _ in 0..1000 {
         path.run(5 * MS);
-        path.mtu.sent(path.now, path.sequence, path.mtu.limit().min(1280));
+        path.mtu.sent(path.now, path.sequence, path.mtu.limit().min(1280), None);
         path.leave(path.mtu.limit().min(1280), Some(path.sequence));
         path.sequence += 1;
     }
@@ -111,6 +111,19 @@ fn a_narrow_path_is_found_within_seconds_and_a_black_hole_too() {
         assert!((1242..=1250).contains(&path.mtu.limit()), "{}", path.mtu.limit());
         assert_eq!(path.mtu.black_holes, 2);
     }
+}
+
+#[test]
+fn the_losses_of_a_black_hole_ask_for_no_further_attempts() {
+    let mut path = Path::new(1452, 1452, 1452);
+    path.measured.loss = Some(0.0);
+    path.run(Duration::from_secs(3));
+    path.carries = 1300;
+    path.run(200 * MS);
+    path.measured.loss = Some(0.9);
+    path.run(1700 * MS);
+    assert_eq!(path.mtu.black_holes, 1);
+    assert!((BASE_BYTES..=1300).contains(&path.mtu.limit()), "{}", path.mtu.limit());
 }
 
 #[test]
@@ -161,7 +174,7 @@ proptest! {
             now += Duration::from_millis(ms);
             match step {
                 0 | 1 => {
-                    mtu.sent(now, sequence, bytes.min(mtu.limit()));
+                    mtu.sent(now, sequence, bytes.min(mtu.limit()), Some(0.2));
                     sequence += 1;
                 }
                 2 => mtu.held(now, sequence.saturating_sub(ms % 5)),
@@ -211,7 +224,7 @@ fn an_interface_that_becomes_narrower_is_heard_at_once_and_a_wider_one_soon() {
         }
         *sequence += 1;
         let bytes = mtu.limit();
-        mtu.sent(*now, *sequence, bytes);
+        mtu.sent(*now, *sequence, bytes, None);
         if bytes > interface {
             mtu.refused(*now, bytes);
         } else {

@@ -238,14 +238,13 @@ impl Peer {
 
     /// A datagram of so many bytes with packets from `first` on has been written.
     fn finish_datagram(&mut self, now: Duration, first: u64, bytes: usize, lane: usize) {
-        if let Some(link) = &mut self.link {
-            link.arq.finish_datagram(now);
-            if let Some(controller) = &mut link.hop {
-                controller.note_sent(now, link.arq.newest_sequence(), bytes);
-            }
-            link.assembly.finish_datagram();
+        let Some(link) = &mut self.link else { return };
+        link.arq.finish_datagram(now);
+        if let Some(controller) = &mut link.hop {
+            controller.note_sent(now, link.arq.newest_sequence(), bytes);
         }
-        self.path.sent(now, first, bytes);
+        link.assembly.finish_datagram();
+        self.path.sent(now, first, bytes, link.arq.loss());
         self.sent(now, lane);
     }
 
