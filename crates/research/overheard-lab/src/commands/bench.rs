@@ -34,6 +34,9 @@ pub struct Args {
     /// The number of runs; the median counts
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
+    /// For `faults`: measure only faults with this text in their names, such as "black hole" or "20 flows"
+    #[arg(long, value_name = "TEXT", conflicts_with = "keep_rows")]
+    only: Option<String>,
     /// Print the rows as a JSON array
     #[arg(long)]
     json: bool,
@@ -86,6 +89,11 @@ impl Row {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        args.only.is_none() || args.name == Name::Faults,
+        "--only: `bench {}` has no parts; leave it out",
+        args.name
+    );
     let into = args
         .keep_rows
         .as_ref()
@@ -106,7 +114,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Name::Recovery => recovery::measure(args.runs)?,
         Name::Scaling => scaling::measure(args.runs)?,
         Name::Tunnel => return keep(tunnel::run(args.runs, args.json)?),
-        Name::Faults => return keep(faults::run(args.runs, args.json)?),
+        Name::Faults => return keep(faults::run(args.runs, args.only.as_deref(), args.json)?),
         Name::Memory => memory::measure(args.runs)?,
         Name::Twice => twice::measure()?,
         Name::Cache => cache::measure(args.runs)?,

@@ -13,6 +13,7 @@ mod transfer;
 use super::figure::{self, Figure};
 use super::tunnel::{Implementation, Way};
 use super::{Progress, kept};
+use anyhow::ensure;
 use experiments::row::Row;
 use field::{Field, GATEWAY, STATION, TWIN};
 use probe::Observed;
@@ -25,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const NARROW_BYTES: u16 = 1300;
 /// The second machine's run.
 const TWIN_RUNS: Duration = Duration::from_secs(5);
+
+/// The name of the part that counts losses of flows.
+const FLOWS: &str = "20 flows";
 
 /// A fault, or a change that should be none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,14 +125,23 @@ impl Comparison {
     }
 }
 
-/// Shows the figures and returns them as rows.
-pub fn run(rounds: u32, json: bool) -> anyhow::Result<Vec<Row>> {
-    let steps = u64::from(rounds) * (Fault::ALL.len() as u64 + 1) * 2;
+/// Shows the figures and returns them as rows. `only`: what the names of faults contain.
+pub fn run(rounds: u32, only: Option<&str>, json: bool) -> anyhow::Result<Vec<Row>> {
+    let is_wanted = |name: &str| only.is_none_or(|only| name.contains(only));
+    let faults: Vec<Fault> = Fault::ALL.into_iter().filter(|fault| is_wanted(&fault.name())).collect();
+    let with_flows = is_wanted(FLOWS);
+    ensure!(
+        with_flows || !faults.is_empty(),
+        "--only {}: no fault has that in its name; there are:\n{}\n{FLOWS}",
+        only.unwrap_or_default(),
+        Fault::ALL.map(Fault::name).join("\n")
+    );
+    let steps = u64::from(rounds) * (faults.len() as u64 + u64::from(with_flows)) * 2;
     let progress = Progress::new(json, steps, "building wireguard-go (minutes, once)");
     let wireguard = Implementation::of(Way::NewestWireguardGo)?;
     let mut comparison = Comparison { wireguard, samples: Vec::new() };
     for _ in 0..rounds {
-        for fault in Fault::ALL {
+        for &fault in &faults {
             for system in comparison.systems()? {
                 let label = system.label();
                 progress.say(format!("{}: {label}", fault.name()));
@@ -136,8 +149,11 @@ pub fn run(rounds: u32, json: bool) -> anyhow::Result<Vec<Row>> {
                 progress.step();
             }
         }
+        if !with_flows {
+            continue;
+        }
         for system in comparison.systems()? {
-            progress.say(format!("20 flows: {}", system.label()));
+            progress.say(format!("{FLOWS}: {}", system.label()));
             flows(system, &mut comparison)?;
             progress.step();
         }
