@@ -131,6 +131,29 @@ impl Table {
         ((u64::from(hash) * self.lines as u64) >> 32) as usize
     }
 
+    /// Enters a window. `ways`: the first of the entries in its line that may be its own, and how many.
+    #[inline]
+    fn enter(&mut self, line: usize, key: Key, sequence: u64, ways: (usize, usize)) {
+        let bits = u64::from(key.tag) << 48 | u64::from(key.offset) << 32 | sequence & 0xffff_ffff;
+        if let Some(entry) = self.entries.as_chunks_mut().0.get_mut(number(line, key.hash, ways)) {
+            *entry = bits.to_ne_bytes();
+        }
+    }
+
+    /// The entries of a key, among those for packets that do not last and for those that do.
+    #[inline]
+    fn look_up(
+        &self,
+        line: usize,
+        key: Key,
+        recent: (usize, usize),
+        lasting: Option<(usize, usize)>,
+    ) -> Entry {
+        let entries = self.entries.as_chunks().0;
+        let bits = |ways| entries.get(number(line, key.hash, ways)).map_or(0, |it| u64::from_ne_bytes(*it));
+        Entry { recent: bits(recent), lasting: lasting.map_or(0, bits), tag: key.tag }
+    }
+
     /// Fills lines with the entries that this table before it has for them.
     fn take(&mut self, lines: Range<usize>, before: &Table) {
         let entries = self.entries.as_chunks_mut::<LINE_BYTES>().0;
@@ -250,19 +273,17 @@ impl Index {
 
     /// Enters windows of a packet, which lasts or not; each overwrites its entry.
     pub fn insert(&mut self, keys: impl Iterator<Item = Key>, sequence: u64, lasts: bool) {
-        let (first, ways) = self.ways(lasts);
-        for Key { hash, tag, offset } in keys {
-            let bits = u64::from(tag) << 48 | u64::from(offset) << 32 | sequence & 0xffff_ffff;
-            let mut line = self.table.line(hash);
-            let mut table = &mut self.table;
-            if line >= self.moved
-                && let Some(before) = &mut self.before
-            {
-                (line, table) = (before.line(hash), before);
-            }
-            let entries = table.entries.as_chunks_mut().0;
-            if let Some(entry) = entries.get_mut(number(line, hash, first, ways)) {
-                *entry = bits.to_ne_bytes();
+        let ways = self.ways(lasts);
+        let Some(before) = &mut self.before else {
+            keys.for_each(|key| self.table.enter(self.table.line(key.hash), key, sequence, ways));
+            return;
+        };
+        for key in keys {
+            let line = self.table.line(key.hash);
+            if line < self.moved {
+                self.table.enter(line, key, sequence, ways);
+            } else {
+                before.enter(before.line(key.hash), key, sequence, ways);
             }
         }
     }
@@ -270,21 +291,16 @@ impl Index {
     /// Looks a fingerprint up. Several look-ups take little longer than one, because their memory accesses
     /// overlap.
     #[must_use]
+    #[inline]
     pub fn entry(&self, fingerprint: u64) -> Entry {
-        let Key { hash, tag, .. } = Key::new(fingerprint, 0);
-        let (mut line, mut table) = (self.table.line(hash), &self.table);
-        if line >= self.moved
-            && let Some(before) = &self.before
-        {
-            (line, table) = (before.line(hash), before);
+        let key = Key::new(fingerprint, 0);
+        let (recent, lasting) = (self.ways(false), self.ways(true));
+        let lasting = (self.recent_ways < WAYS).then_some(lasting);
+        let line = self.table.line(key.hash);
+        match &self.before {
+            Some(before) if line >= self.moved => before.look_up(before.line(key.hash), key, recent, lasting),
+            _ => self.table.look_up(line, key, recent, lasting),
         }
-        let entries = table.entries.as_chunks().0;
-        let bits = |lasts: bool| {
-            let (first, ways) = self.ways(lasts);
-            entries.get(number(line, hash, first, ways)).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
-        };
-        let lasting = if self.recent_ways == WAYS { 0 } else { bits(true) };
-        Entry { recent: bits(false), lasting, tag }
     }
 
     /// The entries of a line for packets that last, or for the others: the first, and how many.
@@ -309,9 +325,9 @@ impl Index {
     }
 }
 
-/// The number of a key's entry. In its line it is one of the `ways` entries from `first` on.
+/// The number of a key's entry. In its line it is one of so many entries from `first` on.
 #[inline]
-fn number(line: usize, hash: u32, first: usize, ways: usize) -> usize {
+fn number(line: usize, hash: u32, (first, ways): (usize, usize)) -> usize {
     line * WAYS + first + (hash as usize & (ways - 1))
 }
 
