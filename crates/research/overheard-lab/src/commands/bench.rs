@@ -34,7 +34,7 @@ pub struct Args {
     /// The number of runs; the median counts
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// For `faults`: measure only faults with this text in their names, such as "black hole" or "20 flows"
+    /// For `faults`: measure only faults with this text in their names, such as "1300 bytes" or "20 flows"
     #[arg(long, value_name = "TEXT", conflicts_with = "keep_rows")]
     only: Option<String>,
     /// Print the rows as a JSON array

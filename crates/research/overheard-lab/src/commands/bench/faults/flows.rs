@@ -27,7 +27,7 @@ pub fn lost(
 ) -> anyhow::Result<f64> {
     let bind = || UdpSocket::bind("0.0.0.0:0").context("bind a socket");
     let server = field.machine(GATEWAY).enter(bind)??;
-    // A receiver that waits for a processor loses nothing.
+    // A receiver that waits for a processor is not to lose anything.
     set_socket_recv_buffer_size_force(&server, BUFFER_BYTES)?;
     server.set_read_timeout(Some(LAST))?;
     let to = SocketAddr::new(*gateway, server.local_addr()?.port());
