@@ -36,8 +36,8 @@ const BESIDE_BYTES: usize = 48 << 10;
 const LEAST_LINES: usize = 256;
 /// Lines that move with each stored packet: a page of memory.
 const LINES_A_PACKET: usize = 64;
-/// A table of at most so many lines moves at once.
-const LINES_AT_ONCE: usize = 4096;
+/// A table of at most so many lines moves at once: it is a mebibyte.
+const LINES_AT_ONCE: usize = 16 << 10;
 /// A table that is smaller than it may be by less than this part keeps its size.
 const WORTHWHILE_PART: usize = 16;
 
