@@ -49,7 +49,7 @@ without_features() { cargo clippy -p overheard --no-default-features --locked --
 # A sample of the rows that documents are made of: a value that leaves its kept interval fails. The simulated one needs no kernel.
 kept_rows() {
     local again=(--again 'refactor sim 3')
-    [ -z "$kernel" ] || again+=(--again 'byte-caching virtual section-7' --again 'refactor-tcp virtual 1d')
+    [ -z "$kernel" ] || again+=(--again 'byte-caching virtual section-7')
     "$laboratory" results "${again[@]}"
 }
 

@@ -118,7 +118,7 @@ fn shape() -> Action {
 }
 
 pub(super) fn seeds(setting: &Setting<'_>) -> u32 {
-    setting.plan.seeds(10, 1, 2)
+    setting.plan.seeds(10, 6, 2)
 }
 
 pub(super) fn scenario(setting: &Setting<'_>, traffic: Traffic, codes: bool) -> Scenario {
