@@ -40,7 +40,8 @@ fuzzing() {
 # By whatever this machine has: in one process, in the kernel of virtual time, on this kernel as root.
 experiments() {
     rm -rf "$target/experiments-quick"
-    "${as_root[@]}" "$laboratory" experiment all --quick --report "$target/experiments-quick" --kept "$claims"
+    "${as_root[@]}" "$laboratory" experiment all --quick --report "$target/experiments-quick" --kept "$claims" |
+        reasoned '^does not hold'
 }
 
 # A build for routers leaves features out.
@@ -50,7 +51,7 @@ without_features() { cargo clippy -p overheard --no-default-features --locked --
 kept_rows() {
     local again=(--again 'refactor sim 3')
     [ -z "$kernel" ] || again+=(--again 'byte-caching virtual section-7')
-    "$laboratory" results "${again[@]}"
+    "$laboratory" results "${again[@]}" | reasoned ' was kept, now '
 }
 
 step "the code's documentation" rustdoc

@@ -4,8 +4,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=${CARGO_TARGET_DIR:-target}
 laboratory=$target/debug/overheard-lab
 left_out=() failures=() took=()
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$(mktemp) reasons=$(mktemp)
+trap 'rm -f "$log" "$reasons"' EXIT
 
 # Says what a step is, runs it, and says how long it took; the steps after one that fails run too.
 step() {
@@ -15,6 +15,9 @@ step() {
     "$@" || failures+=("$name")
     took+=("$(printf '%5d s  %s' $((SECONDS - began)) "$name")")
 }
+
+# Copies its input, and keeps the lines of this form for the summary.
+reasoned() { awk -v form="$1" -v reasons="$reasons" '{ print; fflush() } $0 ~ form { print >>reasons }'; }
 
 # Runs `cargo test` with these arguments. Tests that make namespaces and devices run as root where that can be had without
 # asking, and otherwise skip themselves; those of other crates never do.
@@ -44,6 +47,8 @@ summary() {
     printf '%s\n' "${took[@]}"
     for what in "${left_out[@]}"; do echo "left out: $what"; done
     for what in "${failures[@]}"; do echo "failed: $what"; done
+    cat "$reasons"
+    grep '^test .* FAILED$' "$log" || true
     awk -v steps="${#failures[@]}" '
         /^test result: / { passed += $4; failed += $6; skipped += $8 }
         END { printf "%d passed, %d failed, %d skipped\n", passed, (failed > steps ? failed : steps), skipped }' "$log"
