@@ -127,6 +127,7 @@ model_group() {
 bench_group() {
     lacks ip && optional+=(iproute2)
     lacks wireguard-go && optional+=(wireguard-go)
+    lacks go && optional+=(golang-go) # the newest wireguard-go is built
     lacks nginx && optional+=(nginx-light)
     lacks squid && optional+=(squid)
     return 0
