@@ -35,8 +35,11 @@ const MOST_ATTEMPTS: u32 = 10;
 pub const RAISE_AFTER: Duration = Duration::from_secs(600);
 /// The same where this host's own interface is what is narrow: an attempt costs nothing on the air.
 const RAISE_SOON: Duration = Duration::from_secs(4);
-/// How long large datagrams may stay without a sign of arrival; at least so many round trips.
+/// How long large datagrams may stay without a sign of arrival, a few and several; at least so many round
+/// trips. The last ones before a silence may be lost without a black hole.
 const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE_WITH_SEVERAL: Duration = Duration::from_millis(500);
+const SEVERAL: u32 = 4;
 const PATIENCE_ROUND_TRIPS: u32 = 4;
 /// A probe confirms its size for this long, without receipts.
 const CONFIRMED_FOR: Duration = Duration::from_secs(15);
@@ -87,8 +90,10 @@ impl Measured {
         wait * (1 << probe.silent.min(MAX_BACKOFF))
     }
 
-    fn patience(&self) -> Duration {
-        self.srtt.map_or(PATIENCE, |srtt| (srtt * PATIENCE_ROUND_TRIPS).max(PATIENCE))
+    /// With so many large datagrams without a sign of arrival.
+    fn patience(&self, unproven: u32) -> Duration {
+        let least = if unproven >= SEVERAL { PATIENCE_WITH_SEVERAL } else { PATIENCE };
+        self.srtt.map_or(PATIENCE, |srtt| (srtt * PATIENCE_ROUND_TRIPS).max(least))
     }
 }
 
@@ -113,6 +118,8 @@ pub struct PathMtu {
     /// Large datagrams under way: link sequence and size.
     large: VecDeque<(u64, usize)>,
     unproven_since: Option<Duration>,
+    /// Large datagrams that have left since then.
+    unproven: u32,
     /// The share of datagrams lost when that time began: a black hole for large ones looks like loss.
     loss_before: Option<f64>,
     confirmed_until: Duration,
@@ -141,6 +148,7 @@ impl PathMtu {
             probe: None,
             large: VecDeque::new(),
             unproven_since: None,
+            unproven: 0,
             loss_before: None,
             confirmed_until: Duration::ZERO,
             raise_from: (offered < most).then_some(Duration::ZERO),
@@ -192,8 +200,9 @@ impl PathMtu {
             self.large.push_back((sequence, bytes));
         }
         if self.unproven_since.is_none() {
-            (self.unproven_since, self.loss_before) = (Some(now), loss);
+            (self.unproven_since, self.unproven, self.loss_before) = (Some(now), 0, loss);
         }
+        self.unproven = self.unproven.saturating_add(1);
     }
 
     /// Notes a retransmission of `sequence`. Its arrival no longer proves the first datagram.
@@ -325,7 +334,7 @@ impl PathMtu {
     }
 
     fn verify_at(&self, measured: &Measured) -> Option<Duration> {
-        let at = self.unproven_since? + measured.patience();
+        let at = self.unproven_since? + measured.patience(self.unproven);
         (self.limit > LEAST_BYTES).then(|| at.max(self.confirmed_until))
     }
 
