@@ -1,5 +1,7 @@
 //! The codec alone: packets encoded and decoded in one direction, with delayed confirmations as on a link.
 
+use std::ops::Range;
+
 use re::{Decoder, Encoded, Encoder, Form, Parameters};
 use wire::inner::Inner;
 
@@ -88,9 +90,14 @@ impl Codec {
 
     /// Decodes the first pass with a new decoder; returns the number of correct packets.
     pub fn decode(&mut self, decoder: &mut Decoder) -> usize {
+        self.decode_part(decoder, 0..self.stream.len())
+    }
+
+    /// Decodes a part of the first pass, with a decoder of the parts before; returns how many came right.
+    pub fn decode_part(&mut self, decoder: &mut Decoder, part: Range<usize>) -> usize {
         let form: Form = self.parameters.form;
         let mut right = 0;
-        for (frame, (packet, _)) in self.frames.iter().zip(&self.stream) {
+        for (frame, (packet, _)) in self.frames[part.clone()].iter().zip(&self.stream[part]) {
             self.restored.clear();
             if frame.reduced {
                 if decoder.restore(frame.sequence, form, &frame.bytes, &mut self.restored).is_err() {
