@@ -111,6 +111,8 @@ pub fn run(mut config: Config, trace: Option<&Path>, watched: Watched) -> anyhow
     if within.is_none() {
         service::is_ready();
     }
+    let released = io::text::release();
+    tracing::debug!("{released} bytes of the program's file are not resident any more after the start");
     let driven = io::drive(
         &mut system,
         (&mut shards, nodes.as_mut_slice()),

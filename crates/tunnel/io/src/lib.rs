@@ -44,6 +44,7 @@ pub mod routes;
 pub mod sniffer;
 mod system;
 pub mod tap;
+pub mod text;
 pub mod tun;
 pub mod udp;
 mod workers;

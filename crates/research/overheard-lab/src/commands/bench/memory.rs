@@ -27,6 +27,8 @@ const LOAD: Duration = Duration::from_secs(20);
 const LOAD_FOR_EACH: Duration = Duration::from_millis(20);
 /// The gateway's port.
 const PORT: u16 = 4780;
+/// A gateway is idle for so long before its memory is read. It maps again what it runs while it is idle.
+const SETTLING: Duration = Duration::from_secs(5);
 /// Timeout of its start.
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -148,7 +150,7 @@ fn start(
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(SETTLING);
     Ok(program)
 }
 
