@@ -6,23 +6,24 @@
 //! +---------------+-------------+--------+---------------+---
 //! ```
 //!
-//! A slab is what the system gives, and takes back: one large page where the store is not small. A segment is
-//! what is written from its beginning to its end, and free when its last packet has left. Packets leave in
-//! about the order in which they came. Those that last have segments of their own, because they stay longer.
-//! A slab in which few packets stay is emptied by moving them ([`Log::retire_sparse_slab`]).
+//! A slab is what the system gives, and takes back. Where the bound is some MiB, each slab is as large as all
+//! before it, up to a large page: the store has large pages, and takes little while it has few packets. A
+//! segment is what is written from its beginning to its end, and free when its last packet has left. Packets
+//! leave in about the order in which they came. Those that last have segments of their own, because they stay
+//! longer. A slab in which few packets stay is emptied by moving them ([`Log::retire_sparse_slab`]).
 
 use crate::pages::Pages;
 use prefetch_index::prefetch_index;
 
 /// Bytes before a packet.
 const FRONT_BYTES: usize = 10;
-/// A small store has about this many slabs.
+/// The first slab is this part of a small store's bound.
 const SLABS: usize = 32;
 /// The smallest slab, in bytes.
 const LEAST_SLAB_BYTES: usize = 16 << 10;
 /// The largest slab, in bytes: a large page.
 const MOST_SLAB_BYTES: usize = 2 << 20;
-/// The most segments of a slab.
+/// The most segments of the first slab.
 const SEGMENTS: usize = 8;
 /// The smallest segment of a slab that has several, in bytes.
 const LEAST_SEGMENT_BYTES: usize = 16 << 10;
@@ -51,6 +52,8 @@ struct Head {
 struct Slab {
     bytes: Pages,
     segment_bytes: usize,
+    /// An offset shifted to the right by it is a segment's number.
+    segment_shift: u32,
     segments: Vec<Segment>,
     /// Bytes of packets that have not left, with what stands before them.
     live: usize,
@@ -74,6 +77,10 @@ pub(super) struct Log {
     heads: [Option<Head>; 2],
     /// Free segments: slabs and numbers.
     free: Vec<(u32, u32)>,
+    /// The slab that was added last, and its first segment that was never written.
+    fresh: Option<(u32, u32)>,
+    bound_bytes: usize,
+    /// Of the first slab.
     slab_bytes: usize,
     size_bytes: usize,
     live_bytes: usize,
@@ -82,7 +89,9 @@ pub(super) struct Log {
 impl Slab {
     fn of(slab_bytes: usize, segment_bytes: usize) -> Self {
         let segments = vec![Segment::default(); slab_bytes / segment_bytes];
-        Slab { bytes: Pages::zeroed(slab_bytes), segment_bytes, segments, live: 0, is_retired: false }
+        let segment_shift = segment_bytes.next_power_of_two().ilog2();
+        let bytes = Pages::zeroed(slab_bytes);
+        Slab { bytes, segment_bytes, segment_shift, segments, live: 0, is_retired: false }
     }
 
     fn is_empty(&self) -> bool {
@@ -95,6 +104,10 @@ impl Log {
     pub(super) fn fit(&mut self, bound_bytes: usize) {
         let wanted = (bound_bytes / SLABS).clamp(LEAST_SLAB_BYTES, MOST_SLAB_BYTES);
         self.slab_bytes = 1 << wanted.ilog2();
+        if bound_bytes < self.bound_bytes {
+            self.fresh = None;
+        }
+        self.bound_bytes = bound_bytes;
     }
 
     /// Bytes of all slabs.
@@ -141,7 +154,7 @@ impl Log {
     /// The packet of `length` bytes at this place leaves.
     pub(super) fn remove(&mut self, at: Location, length: usize) {
         let Some(Some(slab)) = self.slabs.get_mut(at.slab as usize) else { return };
-        let number = at.offset as usize / slab.segment_bytes;
+        let number = at.offset as usize >> slab.segment_shift;
         let segment = &mut slab.segments[number];
         segment.live -= FRONT_BYTES + length;
         slab.live -= FRONT_BYTES + length;
@@ -162,7 +175,7 @@ impl Log {
     pub(super) fn retire_sparse_slab(&mut self) -> Option<u32> {
         // ends of segments stay empty, and the oldest and newest ones are in part
         let usual = self.live_bytes + self.live_bytes / 8 + 2 * self.slab_bytes + 3 * self.segment_bytes();
-        if self.size_bytes <= usual {
+        if self.size_bytes <= usual || self.size_bytes <= usual + self.fresh_bytes() {
             return None;
         }
         let numbered = (0u32..).zip(&self.slabs).filter_map(|(number, slab)| Some((number, slab.as_ref()?)));
@@ -207,8 +220,15 @@ impl Log {
 
     /// Gives everything back.
     pub(super) fn clear(&mut self) {
-        let slab_bytes = self.slab_bytes;
-        *self = Log { slab_bytes, ..Log::default() };
+        let (bound_bytes, slab_bytes) = (self.bound_bytes, self.slab_bytes);
+        *self = Log { bound_bytes, slab_bytes, ..Log::default() };
+    }
+
+    /// Bytes of the slab that was added last that were never written, as long as the bound is the same.
+    fn fresh_bytes(&self) -> usize {
+        let Some((number, from)) = self.fresh else { return 0 };
+        let slab = self.slabs.get(number as usize).and_then(Option::as_ref);
+        slab.map_or(0, |slab| slab.bytes.len() - from as usize * slab.segment_bytes)
     }
 
     fn segment_bytes(&self) -> usize {
@@ -237,6 +257,9 @@ impl Log {
         };
         if let Some(Some(it)) = self.slabs.get_mut(slab as usize) {
             it.segments[segment as usize].is_head = true;
+            if let Some((_, from)) = self.fresh.as_mut().filter(|(newest, _)| *newest == slab) {
+                *from = (segment + 1).max(*from);
+            }
             let at = segment as usize * it.segment_bytes;
             self.heads[usize::from(lasts)] = Some(Head { slab, segment, at, end: at + it.segment_bytes });
         }
@@ -246,13 +269,14 @@ impl Log {
     fn add_slab(&mut self, needed: usize) -> u32 {
         let segment_bytes = self.segment_bytes();
         let slab = if needed <= segment_bytes {
-            Slab::of(self.slab_bytes, segment_bytes)
+            Slab::of(self.next_slab_bytes(), segment_bytes)
         } else {
             Slab::of(needed, needed)
         };
         self.size_bytes += slab.bytes.len();
         let number = self.slabs.iter().position(Option::is_none).unwrap_or(self.slabs.len()) as u32;
         self.free.extend((1..slab.segments.len() as u32).rev().map(|segment| (number, segment)));
+        self.fresh = Some((number, 1));
         match self.slabs.get_mut(number as usize) {
             Some(place) => *place = Some(slab),
             None => self.slabs.push(Some(slab)),
@@ -260,12 +284,26 @@ impl Log {
         number
     }
 
-    /// Gives empty slabs back, but for one.
+    /// As many bytes as there are, up to a large page, within the bound. A store without a large page has
+    /// slabs of one size, which the allocator uses again.
+    fn next_slab_bytes(&self) -> usize {
+        if self.bound_bytes < MOST_SLAB_BYTES {
+            return self.slab_bytes;
+        }
+        let room = self.bound_bytes.saturating_sub(self.size_bytes);
+        let most = self.size_bytes.min(room).min(MOST_SLAB_BYTES);
+        1 << most.max(self.slab_bytes).ilog2()
+    }
+
+    /// Gives empty slabs back while others have free segments.
     fn release(&mut self) {
-        if self.free.len() * self.segment_bytes() <= self.slab_bytes {
+        let free_bytes = self.free.len() * self.segment_bytes();
+        if free_bytes <= self.slab_bytes {
             return;
         }
-        let is_empty = |slab: &Option<Slab>| slab.as_ref().is_some_and(Slab::is_empty);
+        let is_empty = |slab: &Option<Slab>| {
+            slab.as_ref().is_some_and(|slab| slab.bytes.len() < free_bytes && slab.is_empty())
+        };
         if let Some(number) = self.slabs.iter().position(is_empty) {
             self.free.retain(|(slab, _)| *slab as usize != number);
             self.give_back(number as u32);
@@ -275,6 +313,7 @@ impl Log {
     fn give_back(&mut self, number: u32) {
         if let Some(slab) = self.slabs[number as usize].take() {
             self.size_bytes -= slab.bytes.len();
+            self.fresh = self.fresh.filter(|(newest, _)| *newest != number);
         }
     }
 }
