@@ -220,6 +220,7 @@ impl PacketStore {
         self.lasting.is_some() && lasts(sequence)
     }
 
+    #[inline]
     fn slot(&self, sequence: u64) -> Option<&Slot> {
         let in_recent = self.recent.directory.get(sequence);
         in_recent.or_else(|| self.lasting.as_ref()?.directory.get(sequence))
@@ -231,6 +232,7 @@ impl PacketStore {
     }
 
     /// The packet with this link sequence, if it is held.
+    #[inline]
     #[must_use]
     pub fn get(&self, sequence: u64) -> Option<Stored<'_>> {
         let slot = self.slot(sequence)?;
