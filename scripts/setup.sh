@@ -6,7 +6,7 @@
 # build   the C compiler that some libraries are built with, and what the feature `boost` takes: clang, pkg-config, libelf, zlib
 # lab     the programs that the demonstration and the experiments run: namespaces, a web server, curl, a routing daemon
 # test    rustfmt, clippy, a cache of another kind as a neighbour, and readers of what we write: a browser, tshark, Python;
-#         programs whose connections cross the tunnel: ssh, rsync, PostgreSQL, netcat, WebSockets
+#         programs whose connections cross the tunnel: ssh, rsync, PostgreSQL, netcat, WebSockets; Valgrind, which counts copies
 # origins HTTP servers of other makes, behind which the web cache is attacked: nginx, Node, Go
 # kernel  what building the virtual-time kernel takes
 # qemu    QEMU for Debian's own kernel, which scripts/in-qemu fetches without installing it, and what simulated Wi-Fi takes
@@ -80,6 +80,7 @@ test_group() {
     rust_component clippy clippy
     lacks squid && optional+=(squid)
     lacks tshark && optional+=(tshark)
+    lacks valgrind && optional+=(valgrind)
     lacks chromium && optional+=(chromium)
     python3 -c 'import cryptography' 2>/dev/null || optional+=(python3-cryptography)
     lacks openssl && optional+=(openssl)

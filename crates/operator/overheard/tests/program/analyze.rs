@@ -186,6 +186,7 @@ fn analyze_says_what_the_tunnel_saves_on_every_capture() {
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.to_string_lossy().contains(".pcap"));
     files.sort();
+    assert!(!files.is_empty(), "the folder of OVERHEARD_DATA has no capture");
     let longest_pause = std::env::var("OVERHEARD_LONGEST_PAUSE").map_or(LONGEST_PAUSE, |milliseconds| {
         Duration::from_millis(milliseconds.parse().expect("OVERHEARD_LONGEST_PAUSE is milliseconds"))
     });

@@ -8,6 +8,7 @@ mod boost;
 mod cache_reload;
 mod closed_pipe;
 mod configuration;
+mod copies;
 mod doctor;
 mod hostile_configuration;
 mod hostile_http;

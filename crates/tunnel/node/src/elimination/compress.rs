@@ -185,13 +185,12 @@ pub struct Decompress {
     shim: Vec<u8>,
 }
 
-/// The body of a shortened frame, converted back into the compact form.
+/// The body of a shortened frame, converted back.
 #[derive(Debug)]
 pub struct Decompressed<'a> {
-    /// The MAC, if the packet was reduced.
-    pub mac: Option<[u8; PACKET_MAC_BYTES]>,
-    /// The compact shim with its literals if there is a MAC; otherwise the packet.
-    pub shim: &'a [u8],
+    /// MAC and compact shim with its literals, if the packet was reduced. Otherwise the packet is appended to
+    /// the caller's buffer.
+    pub reduced: Option<([u8; PACKET_MAC_BYTES], &'a [u8])>,
     /// The remaining change of the restored packet's header.
     pub unfinished: Option<Unfinished>,
 }
@@ -231,21 +230,21 @@ impl Decompress {
         }
     }
 
-    /// Puts the body of a shortened frame back into the compact form.
-    pub fn read(
-        &mut self,
+    /// Puts the body of a shortened frame back into the compact form, or appends the packet to `out`. An error
+    /// may leave a part of the packet there.
+    pub fn read<'a>(
+        &'a mut self,
         sequence: u64,
         generation: u8,
-        mut body: &[u8],
-    ) -> Result<Decompressed<'_>, DecompressError> {
+        mut body: &'a [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Decompressed<'a>, DecompressError> {
         let [front] = take(&mut body)?;
         let what = front & short::WHAT;
         if front >> short::WHAT_BITS != generation << short::WHAT_BITS >> short::WHAT_BITS {
             return Err(DecompressError::OtherGeneration);
         }
-        let is_reduced = what & short::REGIONS != 0;
-        let mac = if is_reduced { Some(take(&mut body)?) } else { None };
-        self.shim.clear();
+        let mac = if what & short::REGIONS != 0 { Some(take(&mut body)?) } else { None };
         self.header.clear();
         let mut unfinished = None;
         if what & short::HEADER != 0 {
@@ -255,17 +254,29 @@ impl Decompress {
             let context = Context { header: known, distance };
             unfinished = Some(headers::expand_header(&context, &mut body, &mut self.header)?);
         }
-        if is_reduced {
-            let regions = Compact::take_regions(&mut body)?;
-            self.shim.extend_from_slice(regions);
+        let is_compressed = what & short::COMPRESSED != 0;
+        let Some(mac) = mac else {
+            out.extend_from_slice(&self.header);
+            if is_compressed {
+                self.expander.expand(body, MAX_RESTORED_BYTES, out)?;
+            } else {
+                out.extend_from_slice(body);
+            }
+            return Ok(Decompressed { reduced: None, unfinished });
+        };
+        if unfinished.is_none() && !is_compressed {
+            return Ok(Decompressed { reduced: Some((mac, body)), unfinished });
         }
+        self.shim.clear();
+        let regions = Compact::take_regions(&mut body)?;
+        self.shim.extend_from_slice(regions);
         self.shim.extend_from_slice(&self.header);
-        if what & short::COMPRESSED != 0 {
+        if is_compressed {
             self.expander.expand(body, MAX_RESTORED_BYTES, &mut self.shim)?;
         } else {
             self.shim.extend_from_slice(body);
         }
-        Ok(Decompressed { mac, shim: &self.shim, unfinished })
+        Ok(Decompressed { reduced: Some((mac, &self.shim)), unfinished })
     }
 
     /// Remembers the header of a packet whose bytes are proven.
@@ -312,9 +323,9 @@ mod tests {
         let reduction = Reduction { mac: None, regions: &[], literals: packet };
         let shortened = compress.write(sequence, packet, &flow, 0, &reduction, &mut body);
         if shortened {
-            let decompressed = decompress.read(sequence, 0, &body).unwrap();
-            assert!(decompressed.mac.is_none());
-            let mut restored = decompressed.shim.to_vec();
+            let mut restored = Vec::new();
+            let decompressed = decompress.read(sequence, 0, &body, &mut restored).unwrap();
+            assert!(decompressed.reduced.is_none());
             if let Some(unfinished) = decompressed.unfinished {
                 unfinished.finish(&mut restored).unwrap();
             }
@@ -339,11 +350,13 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_named() {
-        let mut decompress = Decompress::new();
-        assert_eq!(decompress.read(9, 0, &[2, 4, 0]).unwrap_err(), DecompressError::UnknownHeader(5));
-        assert_eq!(decompress.read(9, 1, &[2, 4, 0]).unwrap_err(), DecompressError::OtherGeneration);
-        assert_eq!(decompress.read(9, 33, &[1 << 3]).unwrap().shim, [0u8; 0]);
-        assert_eq!(decompress.read(9, 0, &[]).unwrap_err(), DecompressError::Malformed);
+        let (mut decompress, mut out) = (Decompress::new(), Vec::new());
+        let mut error = |generation, body| decompress.read(9, generation, body, &mut out).unwrap_err();
+        assert_eq!(error(0, &[2, 4, 0]), DecompressError::UnknownHeader(5));
+        assert_eq!(error(1, &[2, 4, 0]), DecompressError::OtherGeneration);
+        assert_eq!(error(0, &[]), DecompressError::Malformed);
+        assert!(decompress.read(9, 33, &[1 << 3], &mut out).unwrap().reduced.is_none());
+        assert!(out.is_empty());
     }
 
     proptest! {
@@ -369,7 +382,7 @@ mod tests {
             if known {
                 (0..10).for_each(|sequence| decompress.hold(sequence, &segment(1, b"x")));
             }
-            let _ = decompress.read(9, 0, &body);
+            let _ = decompress.read(9, 0, &body, &mut Vec::new());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Restore: puts back what the sender of a packet left out, and proves it.
 
-use crate::elimination::compress::{Decompress, DecompressError};
+use crate::elimination::compress::{Decompress, DecompressError, Decompressed};
 use crate::elimination::reduce::Shape;
 use re::mac::PacketMac;
 use re::{AbsentSequences, Decoder, Form, Miss, Parameters};
@@ -181,23 +181,35 @@ impl Restore {
         out: &mut Vec<u8>,
     ) -> Result<(), NotRestored> {
         let start = out.len();
-        let decompressed = self.decompress.read(sequence, self.generation, body)?;
-        match decompressed.mac {
-            None => out.extend_from_slice(decompressed.shim),
-            Some(_) => {
-                let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
-                decoder.restore(sequence, Form::Compact, decompressed.shim, out)?;
-            }
+        let restored = self.append_restored(sequence, body, mac, out);
+        if restored.is_err() {
+            out.truncate(start);
         }
-        let finished = decompressed.unfinished.is_none_or(|header| header.finish(&mut out[start..]).is_ok());
+        restored
+    }
+
+    /// The same, but an error may leave a part in `out`.
+    fn append_restored(
+        &mut self,
+        sequence: u64,
+        body: &[u8],
+        mac: &PacketMac,
+        out: &mut Vec<u8>,
+    ) -> Result<(), NotRestored> {
+        let start = out.len();
+        let Decompressed { reduced, unfinished } =
+            self.decompress.read(sequence, self.generation, body, out)?;
+        if let Some((_, shim)) = reduced {
+            let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
+            decoder.restore(sequence, Form::Compact, shim, out)?;
+        }
+        let finished = unfinished.is_none_or(|header| header.finish(&mut out[start..]).is_ok());
         // without regions every byte stood inside the seal, or in a header that both ends know to be the same
-        if finished && decompressed.mac.is_none_or(|proof| mac.verifies(sequence, &out[start..], proof)) {
-            let is_reduced = decompressed.mac.is_some();
-            self.tally.saved_bytes += saved_bytes(is_reduced, out.len() - start, body.len());
-            return Ok(());
+        if !finished || reduced.is_some_and(|(proof, _)| !mac.verifies(sequence, &out[start..], proof)) {
+            return Err(NotRestored::WrongBytes);
         }
-        out.truncate(start);
-        Err(NotRestored::WrongBytes)
+        self.tally.saved_bytes += saved_bytes(reduced.is_some(), out.len() - start, body.len());
+        Ok(())
     }
 
     /// Stores a packet whose bytes are proven.
