@@ -9,6 +9,7 @@ mod bulk;
 mod datagrams;
 mod echo;
 mod ground;
+mod quic;
 mod relay;
 mod wireguard;
 
@@ -42,10 +43,13 @@ enum Load {
     Datagrams,
     /// UDP datagrams in rows.
     Rows,
+    /// Incompressible data by a QUIC connection.
+    Quic,
 }
 
 impl Load {
-    const ALL: [Load; 5] = [Load::One, Load::Four, Load::HalfRepeating, Load::Datagrams, Load::Rows];
+    const ALL: [Load; 6] =
+        [Load::One, Load::Four, Load::HalfRepeating, Load::Datagrams, Load::Rows, Load::Quic];
 
     fn name(self) -> &'static str {
         match self {
@@ -54,6 +58,7 @@ impl Load {
             Load::HalfRepeating => "TCP, half repeats",
             Load::Datagrams => "UDP",
             Load::Rows => "UDP in rows",
+            Load::Quic => "QUIC",
         }
     }
 
@@ -125,6 +130,7 @@ fn measure(
         Load::HalfRepeating => bulk::rate(ground, way, half_repeating, 1, TRANSFER),
         Load::Datagrams => datagrams::rate(ground, way, incompressible, Leave::Singly, TRANSFER),
         Load::Rows => datagrams::rate(ground, way, incompressible, Leave::InRows, TRANSFER),
+        Load::Quic => quic::rate(ground, way, incompressible, TRANSFER),
     }?;
     // The warm-up also costs; the rate is taken for the whole time.
     let bytes = rate * 1e9 / 8.0 * start.elapsed().as_secs_f64();
