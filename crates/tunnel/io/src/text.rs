@@ -15,8 +15,8 @@ pub fn release() -> usize {
     let mut released = 0;
     for Mapping { addresses, resident } in only_read(&list) {
         let address = std::ptr::without_provenance_mut(addresses.start);
-        // SAFETY: The mapping is private, of a file, and without a page of this process's own. The next access
-        // reads the same bytes from the file.
+        // SAFETY: The mapping is private, of a file, and without a page of this process's own. The next
+        // access reads the same bytes from the file.
         if unsafe { madvise(address, addresses.len(), Advice::LinuxDontNeed) }.is_ok() {
             released += resident;
         }

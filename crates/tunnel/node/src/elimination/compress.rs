@@ -230,8 +230,8 @@ impl Decompress {
         }
     }
 
-    /// Puts the body of a shortened frame back into the compact form, or appends the packet to `out`. An error
-    /// may leave a part of the packet there.
+    /// Puts the body of a shortened frame back into the compact form, or appends the packet to `out`. An
+    /// error may leave a part of the packet there.
     pub fn read<'a>(
         &'a mut self,
         sequence: u64,
