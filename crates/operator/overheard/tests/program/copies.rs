@@ -1,4 +1,5 @@
-//! How often a node copies a byte of a packet's payload between its device and its socket, by Valgrind's DHAT.
+//! How often a node copies a byte of a packet's payload between its device and its socket, by Valgrind's
+//! DHAT.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking
 
@@ -12,15 +13,15 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Random content crosses the tunnel there and back in so many connections, of so many bytes each. Few are under
-/// way at once, because a gateway in Valgrind is slow: what it lost would be coded and sent again.
+/// Random content crosses the tunnel there and back in so many connections, of so many bytes each. Few are
+/// under way at once, because a gateway in Valgrind is slow: what it lost would be coded and sent again.
 const CONNECTIONS: u64 = 40;
 const CONTENT_BYTES: usize = 64 << 10;
 /// Where the average copy is smaller, it is of headers, or of the program's own values.
 const PAYLOAD_BYTES: f64 = 800.0;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The copies of payload that a gateway makes with a policy, by bytes of the content that comes in and goes out.
+/// The copies of payload that a gateway makes with a policy, by bytes of the content that comes and goes.
 fn copies_of_a_byte(policy: &str) -> f64 {
     let (cabled, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.0/24"]"#));
     for name in ["gateway", "station"] {
@@ -63,6 +64,7 @@ fn a_byte_of_payload_is_copied_twice_each_way_and_once_more_into_a_store() {
     println!("{without:.2} copies without a store, {with:.2} with one");
     // A byte of content is 1.04 bytes of packets. Some of the first ones are kept for a code's window.
     assert!((1.9..2.4).contains(&without), "{without}");
-    // Besides, a store takes a copy, the window all of the first ones, and a packet in two datagrams is joined.
+    // Besides, a store takes a copy, the window all of the first ones, and packets in two datagrams are
+    // joined.
     assert!((2.9..4.4).contains(&with), "{with}");
 }
