@@ -92,8 +92,8 @@ impl Decoder {
             let Some(stored_sequence) = sequence.checked_sub(u64::from(region.distance)) else {
                 return Err(Miss::OutOfRange);
             };
-            match self.store.get(stored_sequence) {
-                Some(stored) => copy_region(&stored, region.offset as usize, region.length as usize, out)?,
+            match self.store.packet(stored_sequence) {
+                Some(packet) => copy_region(packet, region.offset as usize, region.length as usize, out)?,
                 None => absent.add(stored_sequence),
             }
         }

@@ -83,9 +83,9 @@ pub fn take_literals<'a>(literals: &mut &'a [u8], count: usize) -> &'a [u8] {
 }
 
 /// Appends a region of a stored packet to `out`.
-pub fn copy_region(stored: &Stored<'_>, offset: usize, length: usize, out: &mut Vec<u8>) -> Result<(), Miss> {
+pub fn copy_region(packet: &[u8], offset: usize, length: usize, out: &mut Vec<u8>) -> Result<(), Miss> {
     let end = offset.checked_add(length).ok_or(Miss::OutOfRange)?;
-    out.extend_from_slice(stored.packet.get(offset..end).ok_or(Miss::OutOfRange)?);
+    out.extend_from_slice(packet.get(offset..end).ok_or(Miss::OutOfRange)?);
     Ok(())
 }
 

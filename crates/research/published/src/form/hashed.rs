@@ -99,7 +99,7 @@ impl Reader for ChunkReader {
             let start = out.len();
             let place = self.chunks.place(&field.hash).ok_or(Miss::Unnamed)?;
             let stored = store.get(place.sequence).ok_or(Miss::Unnamed)?;
-            copy_region(&stored, place.offset, field.length as usize, out)?;
+            copy_region(stored.packet, place.offset, field.length as usize, out)?;
             if chunks::hash(&out[start..]) != field.hash {
                 return Err(Miss::Unnamed);
             }

@@ -86,7 +86,7 @@ impl Reader for Fingerprints {
             let literal_bytes = usize::from(field.offset_in_new).saturating_sub(done);
             out.extend_from_slice(take_literals(&mut literals, literal_bytes));
             let stored = self.find(field.fingerprint, store).ok_or(Miss::Unnamed)?;
-            copy_region(&stored, usize::from(field.offset_in_stored), usize::from(field.length), out)?;
+            copy_region(stored.packet, usize::from(field.offset_in_stored), usize::from(field.length), out)?;
         }
         out.extend_from_slice(literals);
         Ok(())

@@ -90,14 +90,12 @@ impl Directory {
         self.slots.capacity() * size_of::<Slot>() + self.groups.capacity() * size_of::<Group>()
     }
 
-    #[inline]
     fn position(&self, sequence: u64) -> Option<usize> {
         let group = (sequence / GROUP).checked_sub(self.base)?;
         let number = self.groups.get(usize::try_from(group).ok()?)?.number(sequence)?;
         Some(number.wrapping_sub(self.front) as usize)
     }
 
-    #[inline]
     pub(super) fn get(&self, sequence: u64) -> Option<&Slot> {
         self.slots.get(self.position(sequence)?)
     }

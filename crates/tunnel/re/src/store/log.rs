@@ -144,7 +144,6 @@ impl Log {
     }
 
     /// The packet of `length` bytes at this place.
-    #[inline]
     pub(super) fn packet(&self, at: Location, length: usize) -> &[u8] {
         match self.slabs.get(at.slab as usize) {
             Some(Some(slab)) => &slab.bytes[at.offset as usize..at.offset as usize + length],

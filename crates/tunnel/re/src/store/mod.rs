@@ -220,7 +220,6 @@ impl PacketStore {
         self.lasting.is_some() && lasts(sequence)
     }
 
-    #[inline]
     fn slot(&self, sequence: u64) -> Option<&Slot> {
         let in_recent = self.recent.directory.get(sequence);
         in_recent.or_else(|| self.lasting.as_ref()?.directory.get(sequence))
@@ -232,7 +231,6 @@ impl PacketStore {
     }
 
     /// The packet with this link sequence, if it is held.
-    #[inline]
     #[must_use]
     pub fn get(&self, sequence: u64) -> Option<Stored<'_>> {
         let slot = self.slot(sequence)?;
@@ -244,6 +242,13 @@ impl PacketStore {
             confirmed: slot.confirmed,
             lost: slot.lost,
         })
+    }
+
+    /// The bytes of the packet with this link sequence, if it is held.
+    #[inline]
+    #[must_use]
+    pub fn packet(&self, sequence: u64) -> Option<&[u8]> {
+        self.slot(sequence).map(|slot| self.log.packet(slot.at, slot.length.into()))
     }
 
     /// Whether the packet with this link sequence is held.
