@@ -9,15 +9,18 @@ use rustix::mm::{Advice, madvise};
 use std::ops::Range;
 
 /// Unmaps the pages of files that this process has only read: its program and its libraries. It returns the
-/// bytes that were resident. Without `/proc`, or with locked memory, they stay.
+/// bytes that were resident. Without `/proc`, or with locked memory before Linux 5.18, they stay.
 pub fn release() -> usize {
     let list = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     let mut released = 0;
     for Mapping { addresses, resident } in only_read(&list) {
         let address = std::ptr::without_provenance_mut(addresses.start);
-        // SAFETY: The mapping is private, of a file, and without a page of this process's own. The next
-        // access reads the same bytes from the file.
-        if unsafe { madvise(address, addresses.len(), Advice::LinuxDontNeed) }.is_ok() {
+        let is_released = [Advice::LinuxDontneedLocked, Advice::LinuxDontNeed].into_iter().any(|advice| {
+            // SAFETY: The mapping is private, of a file, and without a page of this process's own. The next
+            // access reads the same bytes from the file.
+            unsafe { madvise(address, addresses.len(), advice) }.is_ok()
+        });
+        if is_released {
             released += resident;
         }
     }
