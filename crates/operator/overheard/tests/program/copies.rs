@@ -63,8 +63,8 @@ fn a_byte_of_payload_is_copied_twice_each_way_and_once_more_into_a_store() {
     let (without, with) = (copies_of_a_byte("off"), copies_of_a_byte("adaptive"));
     println!("{without:.2} copies without a store, {with:.2} with one");
     // A byte of content is 1.04 bytes of packets. Some of the first ones are kept for a code's window.
-    assert!((1.9..2.4).contains(&without), "{without}");
+    assert!((1.9..2.5).contains(&without), "{without}");
     // Besides, a store takes a copy, the window all of the first ones, and packets in two datagrams are
     // joined.
-    assert!((2.9..4.4).contains(&with), "{with}");
+    assert!((2.9..4.8).contains(&with), "{with}");
 }
