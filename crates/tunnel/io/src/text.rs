@@ -11,9 +11,8 @@ use std::ops::Range;
 /// Unmaps the pages of files that this process has only read: its program and its libraries. It returns the
 /// bytes that were resident. Without `/proc`, or with locked memory before Linux 5.18, they stay.
 pub fn release() -> usize {
-    let list = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     let mut released = 0;
-    for Mapping { addresses, resident } in only_read(&list) {
+    for Mapping { addresses, resident } in own() {
         let address = std::ptr::without_provenance_mut(addresses.start);
         let is_released = [Advice::LinuxDontneedLocked, Advice::LinuxDontNeed].into_iter().any(|advice| {
             // SAFETY: The mapping is private, of a file, and without a page of this process's own. The next
@@ -25,6 +24,11 @@ pub fn release() -> usize {
         }
     }
     released
+}
+
+/// This process's mappings that it only reads; none without `/proc`.
+fn own() -> Vec<Mapping> {
+    only_read(&std::fs::read_to_string("/proc/self/smaps").unwrap_or_default())
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -101,10 +105,7 @@ Anonymous:             0 kB
 
     #[test]
     fn the_program_runs_on_with_less_in_memory() {
-        let resident = || {
-            let list = std::fs::read_to_string("/proc/self/smaps").unwrap();
-            only_read(&list).iter().map(|mapping| mapping.resident).sum::<usize>()
-        };
+        let resident = || own().iter().map(|mapping| mapping.resident).sum::<usize>();
         let before = resident();
         let released = release();
         // other tests of this process touch some of it at once

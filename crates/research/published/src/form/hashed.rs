@@ -98,8 +98,8 @@ impl Reader for ChunkReader {
             out.extend_from_slice(take_literals(&mut literals, field.literal_bytes as usize));
             let start = out.len();
             let place = self.chunks.place(&field.hash).ok_or(Miss::Unnamed)?;
-            let stored = store.get(place.sequence).ok_or(Miss::Unnamed)?;
-            copy_region(stored.packet, place.offset, field.length as usize, out)?;
+            let packet = store.packet(place.sequence).ok_or(Miss::Unnamed)?;
+            copy_region(packet, place.offset, field.length as usize, out)?;
             if chunks::hash(&out[start..]) != field.hash {
                 return Err(Miss::Unnamed);
             }

@@ -5,7 +5,7 @@ use crate::elimination::reduce::Shape;
 use re::mac::PacketMac;
 use re::{AbsentSequences, Decoder, Form, Miss, Parameters};
 use streams::Tally;
-use wire::frame::Reduced;
+use wire::frame::{PACKET_MAC_BYTES, Reduced};
 use wire::inner::Inner;
 
 /// The receiving side: the store and its generation.
@@ -151,8 +151,35 @@ impl Restore {
         mac: &PacketMac,
         out: &mut Vec<u8>,
     ) -> Result<(), NotRestored> {
+        let start = out.len();
+        let restored = self.append(sequence, shape, body, out).and_then(|proof| {
+            // without one, every byte stood inside the seal, or in a header that both ends know as equal
+            let is_right = proof.is_none_or(|proof| mac.verifies(sequence, &out[start..], proof));
+            is_right.then_some(proof.is_some()).ok_or(NotRestored::WrongBytes)
+        });
+        match restored {
+            Ok(is_reduced) => {
+                self.tally.saved_bytes += saved_bytes(is_reduced, out.len() - start, body.len());
+                Ok(())
+            }
+            Err(why) => {
+                out.truncate(start);
+                Err(why)
+            }
+        }
+    }
+
+    /// Appends the packet, and returns the MAC that it must have if bytes came from the store. An error may
+    /// leave a part in `out`.
+    fn append(
+        &mut self,
+        sequence: u64,
+        shape: Shape,
+        body: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<[u8; PACKET_MAC_BYTES]>, NotRestored> {
         let form = match shape {
-            Shape::Short => return self.restore_short(sequence, body, mac, out),
+            Shape::Short => return self.append_short(sequence, body, out),
             Shape::Reduced => Form::Compact,
             Shape::Injected(frame_type) if frame_type == self.form.frame_type() => self.form,
             Shape::Injected(_) => return Err(NotRestored::Malformed),
@@ -163,39 +190,16 @@ impl Restore {
         if reduced.generation != self.generation {
             return Err(NotRestored::OtherGeneration);
         }
-        let start = out.len();
         decoder.restore(sequence, form, reduced.shim, out)?;
-        if mac.verifies(sequence, &out[start..], reduced.mac) {
-            self.tally.saved_bytes += saved_bytes(true, out.len() - start, body.len());
-            return Ok(());
-        }
-        out.truncate(start);
-        Err(NotRestored::WrongBytes)
+        Ok(Some(reduced.mac))
     }
 
-    fn restore_short(
+    fn append_short(
         &mut self,
         sequence: u64,
         body: &[u8],
-        mac: &PacketMac,
         out: &mut Vec<u8>,
-    ) -> Result<(), NotRestored> {
-        let start = out.len();
-        let restored = self.append_restored(sequence, body, mac, out);
-        if restored.is_err() {
-            out.truncate(start);
-        }
-        restored
-    }
-
-    /// The same, but an error may leave a part in `out`.
-    fn append_restored(
-        &mut self,
-        sequence: u64,
-        body: &[u8],
-        mac: &PacketMac,
-        out: &mut Vec<u8>,
-    ) -> Result<(), NotRestored> {
+    ) -> Result<Option<[u8; PACKET_MAC_BYTES]>, NotRestored> {
         let start = out.len();
         let Decompressed { reduced, unfinished } =
             self.decompress.read(sequence, self.generation, body, out)?;
@@ -203,13 +207,10 @@ impl Restore {
             let decoder = self.decoder.as_mut().ok_or(NotRestored::Malformed)?;
             decoder.restore(sequence, Form::Compact, shim, out)?;
         }
-        let finished = unfinished.is_none_or(|header| header.finish(&mut out[start..]).is_ok());
-        // without regions every byte stood inside the seal, or in a header that both ends know to be the same
-        if !finished || reduced.is_some_and(|(proof, _)| !mac.verifies(sequence, &out[start..], proof)) {
-            return Err(NotRestored::WrongBytes);
+        if let Some(header) = unfinished {
+            header.finish(&mut out[start..]).map_err(|_| NotRestored::WrongBytes)?;
         }
-        self.tally.saved_bytes += saved_bytes(reduced.is_some(), out.len() - start, body.len());
-        Ok(())
+        Ok(reduced.map(|(mac, _)| mac))
     }
 
     /// Stores a packet whose bytes are proven.
