@@ -5,17 +5,17 @@
 
 use crate::support::Site;
 use crate::support::namespaces::{Cabled, Node, possible};
+use crate::support::origin::content;
 use crate::support::traffic::{answers, sent_and_returned};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use rustix::process::Signal;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Random content crosses the tunnel there and back in so many connections, of so many bytes each. Few are
-/// under way at once, because a gateway in Valgrind is slow: what it lost would be coded and sent again.
-const CONNECTIONS: u64 = 40;
+/// Incompressible content crosses the tunnel there and back in so many connections, of so many bytes each.
+/// Few are under way at once, because a gateway in Valgrind is slow: what it lost would be coded and sent
+/// again.
+const CONNECTIONS: usize = 40;
 const CONTENT_BYTES: usize = 64 << 10;
 /// Where the average copy is smaller, it is of headers, or of the program's own values.
 const PAYLOAD_BYTES: f64 = 800.0;
@@ -33,9 +33,8 @@ fn copies_of_a_byte(policy: &str) -> f64 {
     let _station = Node::start(&site, &cabled.station, "station");
     let address = "10.98.0.1".parse().unwrap();
     assert!(answers(&cabled.station, address, 56, PATIENCE));
-    let mut content = vec![0; CONTENT_BYTES];
-    for seed in 0..CONNECTIONS {
-        ChaCha8Rng::seed_from_u64(seed).fill_bytes(&mut content);
+    for number in 0..CONNECTIONS {
+        let content = content(&format!("/{number}"), CONTENT_BYTES);
         assert!(sent_and_returned(&cabled.station, &cabled.gateway, address, &content) == content);
     }
     gateway.terminate(Signal::TERM);
@@ -48,7 +47,7 @@ fn copies_of_a_byte(policy: &str) -> f64 {
             copied += bytes;
         }
     }
-    copied / (2 * CONNECTIONS * CONTENT_BYTES as u64) as f64
+    copied / (2 * CONNECTIONS * CONTENT_BYTES) as f64
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a test may fail by panicking, and waits
 
-use crate::support::Site;
 use crate::support::namespaces::{Cabled, Machine, Node, possible};
 use crate::support::traffic::{answers, sent_and_returned};
+use crate::support::{Site, wait_until};
 use rustix::process::Signal;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::hash::{BuildHasher as _, RandomState};
@@ -119,19 +119,13 @@ fn a_path_narrower_than_its_interfaces_is_found_and_tcp_and_ping_get_through() {
         }
         println!("{endpoint}: two transfers of 1.6 MB there and back in {:?}", began.elapsed());
         // The search may go on after the transfers.
-        let end = Instant::now() + PATIENCE;
-        let status = loop {
-            let status = station.status();
-            let peer = &status["node"]["peers"][0];
+        wait_until("the path MTU is found and confirmed", PATIENCE, || {
+            let peer = &station.status()["node"]["peers"][0];
             let found = peer["path_mtu_bytes"].as_u64().unwrap();
-            if (1372..=1380).contains(&found) && peer["path_mtu_confirmed"] == true {
-                break status;
-            }
-            assert!(Instant::now() < end, "{peer:#}");
-            std::thread::sleep(Duration::from_millis(100));
-        };
+            (1372..=1380).contains(&found) && peer["path_mtu_confirmed"] == true
+        });
         // As large as the tunnel's interface accepts, in an unfragmentable echo request.
-        let mtu = status["mtu"].as_u64().unwrap() as usize;
+        let mtu = station.status()["mtu"].as_u64().unwrap() as usize;
         assert!(
             answers(&cabled.station, inner("10.98.0.1"), mtu - 28, PATIENCE),
             "the kernel was told what fits"

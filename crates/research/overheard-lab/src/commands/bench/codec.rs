@@ -17,6 +17,10 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
         let mut twice = Codec::new(&parameters, packets(share, 2 * PACKETS));
         let bytes = codec.packet_bytes();
         let (mut encoding, mut decoding, mut warm) = (Vec::new(), Vec::new(), Vec::new());
+        let check = |right: usize| {
+            anyhow::ensure!(right == PACKETS, "{} packets of {PACKETS} were not decoded", PACKETS - right);
+            Ok(())
+        };
         for _ in 0..runs {
             encoding.push(timed(|| {
                 std::hint::black_box(codec.encode());
@@ -24,11 +28,11 @@ pub fn measure(runs: u32) -> anyhow::Result<Vec<Row>> {
             let mut decoder = codec.decoder();
             let mut right = 0;
             decoding.push(timed(|| right = codec.decode(&mut decoder)));
-            anyhow::ensure!(right == PACKETS, "{} packets of {PACKETS} were not decoded", PACKETS - right);
+            check(right)?;
             let mut decoder = twice.decoder();
             twice.decode_part(&mut decoder, 0..PACKETS);
             warm.push(timed(|| right = twice.decode_part(&mut decoder, PACKETS..2 * PACKETS)));
-            anyhow::ensure!(right == PACKETS, "{} packets of {PACKETS} were not decoded", PACKETS - right);
+            check(right)?;
         }
         let name = |what: &str| format!("codec.{what}.redundancy-{percent}");
         rows.push(Row::new(name("encode"), gigabits_per_second(bytes, median(encoding)), "Gbit/s"));

@@ -12,11 +12,11 @@ const CONTENT_BYTES: usize = 96 << 20;
 /// Distance of the original of the repeated half: it is confirmed and still stored.
 const REACH_BYTES: usize = 8 << 20;
 /// Before this nothing counts: TCP's slow start.
-const WARM_UP: Duration = Duration::from_millis(500);
+pub(super) const WARM_UP: Duration = Duration::from_millis(500);
 /// A transfer without progress for this time has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes for one system call.
-const PIECE_BYTES: usize = 256 << 10;
+pub(super) const PIECE_BYTES: usize = 256 << 10;
 
 /// Nothing in it repeats.
 pub fn incompressible() -> Vec<u8> {

@@ -1,10 +1,14 @@
 //! A stream of QUIC from station to gateway, by quinn as it is by default, timed where it arrives.
 
+use super::super::gigabits_per_second;
+use super::bulk::{PATIENCE, PIECE_BYTES, WARM_UP};
 use super::ground::{Ground, Way};
 use anyhow::Context;
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
-use quinn::{ClientConfig, Connection, Endpoint, EndpointConfig, ServerConfig, TokioRuntime, VarInt};
+use quinn::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, RecvStream, ServerConfig, TokioRuntime, VarInt,
+};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,12 +16,6 @@ use tokio::time::timeout;
 
 /// The server's name in its certificate.
 const NAME: &str = "gateway";
-/// Before this nothing counts: slow start, and the search for the path MTU.
-const WARM_UP: Duration = Duration::from_millis(500);
-/// A connection without progress for this time has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes that are written at once.
-const PIECE_BYTES: usize = 256 << 10;
 /// The receiver has seen enough.
 const ENOUGH: VarInt = VarInt::from_u32(0);
 
@@ -82,21 +80,19 @@ async fn receive(socket: UdpSocket, server: ServerConfig, time: Duration) -> any
 
 async fn counted(connection: &Connection, time: Duration) -> anyhow::Result<f64> {
     let mut stream = timeout(PATIENCE, connection.accept_uni()).await.context("no stream begins")??;
-    let (begun, mut bytes, mut counted_from) = (Instant::now(), 0, None);
-    loop {
-        let chunk =
-            timeout(PATIENCE, stream.read_chunk(usize::MAX, true)).await.context("nothing arrives")??;
-        let now = Instant::now();
-        let chunk = chunk.context("the sender ended the stream")?;
-        match counted_from {
-            None if now - begun >= WARM_UP => counted_from = Some(now),
-            None => {}
-            Some(from) => {
-                bytes += chunk.bytes.len();
-                if now - from >= time {
-                    return Ok(bytes as f64 * 8.0 / 1e9 / (now - from).as_secs_f64());
-                }
-            }
-        }
+    let start = Instant::now();
+    while start.elapsed() < WARM_UP {
+        arrived_bytes(&mut stream).await?;
     }
+    let (start, mut bytes) = (Instant::now(), 0);
+    while start.elapsed() < time {
+        bytes += arrived_bytes(&mut stream).await?;
+    }
+    Ok(gigabits_per_second(bytes, start.elapsed()))
+}
+
+/// Waits for more of the stream.
+async fn arrived_bytes(stream: &mut RecvStream) -> anyhow::Result<usize> {
+    let chunk = timeout(PATIENCE, stream.read_chunk(usize::MAX, true)).await.context("nothing arrives")??;
+    Ok(chunk.context("the sender ended the stream")?.bytes.len())
 }
