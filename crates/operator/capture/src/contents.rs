@@ -92,6 +92,11 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
         FrameType::Packet => {
             format!("packet {sequence}: {bytes} bytes as they are; nothing repeats, or it does not pay")
         }
+        FrameType::Unstored => {
+            format!(
+                "packet {sequence}: {bytes} bytes as they are, not stored: the processor is the bottleneck"
+            )
+        }
         FrameType::ReducedCompact => reduced(sequence, body).unwrap_or_else(|why| why.to_string()),
         FrameType::ReducedPaper | FrameType::ReducedHashed => {
             format!("packet {sequence}: {bytes} bytes, reduced in a form of experiments")
@@ -105,7 +110,10 @@ fn of_frame(frame_type: FrameType, sequence: u32, body: &[u8]) -> String {
         FrameType::Tail => {
             format!("{bytes} bytes: the rest of the packet that the datagram before ended with")
         }
-        FrameType::AgainPacket | FrameType::AgainReduced | FrameType::AgainShort => {
+        FrameType::AgainPacket
+        | FrameType::AgainReduced
+        | FrameType::AgainShort
+        | FrameType::AgainUnstored => {
             format!(
                 "packet {} again, {} bytes: a receipt showed that the air lost it",
                 earlier(),

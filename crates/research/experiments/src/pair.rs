@@ -174,13 +174,10 @@ impl Keys {
     }
 }
 
-/// Nodes with forward error correction, as by default.
+/// A node with forward error correction and control of the hop, as by default.
 #[must_use]
-pub fn with_repairs(mut daemons: Vec<Daemon>) -> Vec<Daemon> {
-    for daemon in &mut daemons {
-        daemon.config = daemon.config.replacen(WITHOUT_REPAIRS, "", 1);
-    }
-    daemons
+pub fn with_repairs(daemon: Daemon) -> Daemon {
+    Daemon { config: daemon.config.replacen(WITHOUT_REPAIRS, "", 1), ..daemon }
 }
 
 /// Keys for a gateway and a station, in files that live as long as this.
@@ -254,7 +251,7 @@ impl Pair {
     /// The nodes with forward error correction, as by default.
     #[must_use]
     pub fn daemons_with_repairs(&self, carrier: &Carrier) -> Vec<Daemon> {
-        with_repairs(self.daemons(carrier))
+        self.daemons(carrier).into_iter().map(with_repairs).collect()
     }
 
     /// The nodes: none for the bare link. The station reaches the far server, also where there is none.

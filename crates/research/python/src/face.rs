@@ -95,7 +95,7 @@ pub fn tunnel(
     if daemons.is_empty() {
         return Err(raise("the scheme bare has no tunnel: leave out `tunnel`"));
     }
-    let daemons = if repairs { with_repairs(daemons) } else { daemons };
+    let daemons = if repairs { daemons.into_iter().map(with_repairs).collect() } else { daemons };
     let daemons = daemons.iter().map(|daemon| serde_json::to_string(daemon).map_err(raise));
     let files = keys.files().map(|(name, key)| (name.to_owned(), key));
     Ok((files.into(), daemons.collect::<PyResult<_>>()?))

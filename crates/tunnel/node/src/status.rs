@@ -241,6 +241,9 @@ pub struct PeerCounters {
     /// Packets that shared a datagram with an earlier packet.
     #[serde(default)]
     pub packed_packets: u64,
+    /// Sent packets that went past redundancy elimination: the processor was the bottleneck.
+    #[serde(default)]
+    pub unstored_packets: u64,
     /// Received packets without their repeated bytes.
     pub reduced_received_packets: u64,
     /// Received packets that the node could not restore at once.

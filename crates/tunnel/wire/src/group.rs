@@ -69,7 +69,7 @@ impl<'a> Shared<'a> {
         let [frame_type] = take_array(&mut body, "shared: type")?;
         let is_compressed = frame_type & COMPRESSED != 0;
         let frame_type = FrameType::from_number(frame_type & !COMPRESSED)
-            .filter(|known| known.is_packet() && *known != FrameType::Shared)
+            .filter(|known| known.may_be_shared())
             .ok_or(Malformed("shared: type"))?;
         let front_bytes = varint::parse(&mut body)? as usize;
         let front = take(&mut body, front_bytes, "shared: front")?;

@@ -103,6 +103,8 @@ pub const STREAMS: u32 = 65536;
 pub const BOUNDS_STORES: u32 = 131_072;
 /// Keeps a fifth of the packets longer: its stores are lasting ones, where the peer's are.
 pub const LASTS: u32 = 262_144;
+/// Reads packets that neither end stores ([`crate::frame::FrameType::Unstored`]).
+pub const PASSES: u32 = 524_288;
 
 impl Hello {
     /// The version of a session between this node and `other`.

@@ -99,7 +99,7 @@ impl<'a> Component<'a> {
         let from_sequence = from_u24(take_array(input, "native: its sequence")?);
         let [kind] = take_array(input, "native: type")?;
         let frame_type = FrameType::from_number(kind & TYPE)
-            .filter(|known| known.is_packet() && *known != FrameType::Shared)
+            .filter(|known| known.may_be_shared())
             .ok_or(Malformed("native: type"))?;
         let overheard = if kind & OVERHEARD == 0 {
             None

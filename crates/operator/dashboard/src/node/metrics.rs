@@ -17,12 +17,13 @@ use std::fmt::Error;
 /// A counter of a peer: name, help, and value.
 type Counted = (&'static str, &'static str, fn(&PeerCounters) -> u64);
 
-const PACKETS: [Counted; 17] = [
+const PACKETS: [Counted; 18] = [
     ("offered_packets", "Packets sent to the peer through the tunnel", |it| it.inner_sent_packets),
     ("delivered_packets", "Packets delivered from the peer", |it| it.inner_received_packets),
     ("sent_datagrams", "Datagrams sent to the peer", |it| it.outer_sent_datagrams),
     ("received_datagrams", "Authenticated datagrams from the peer", |it| it.outer_received_datagrams),
     ("reduced_packets", "Packets sent without their repeated bytes", |it| it.reduced_packets),
+    ("unstored_packets", "Packets sent past redundancy elimination", |it| it.unstored_packets),
     ("packed_packets", "Packets that shared a datagram with an earlier packet", |it| it.packed_packets),
     ("coded_packets", "Packets sent in coded frames with packets for other peers", |it| it.natives_sent),
     ("coded_frames", "Coded frames of several packets", |it| it.natives_datagrams),

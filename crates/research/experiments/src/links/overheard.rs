@@ -144,7 +144,7 @@ fn daemons(help: Help) -> Vec<Daemon> {
     let stations =
         STATIONS.into_iter().zip(1..).map(|(name, number)| node(name, number, "station", &gateway, help));
     let all = [node(GATEWAY, 0, "gateway", &peers, help)].into_iter().chain(stations).collect();
-    if help == Help::Neither { all } else { with_repairs(all) }
+    if help == Help::Neither { all } else { all.into_iter().map(with_repairs).collect() }
 }
 
 fn node(name: &str, number: u8, role: &str, peers: &str, help: Help) -> Daemon {

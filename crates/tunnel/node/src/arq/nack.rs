@@ -32,6 +32,11 @@ pub enum Recipient {
         /// Codepoint of the outer header.
         ecn: u8,
     },
+    /// As [`Recipient::EndHosts`], but it is not stored.
+    EndHostsAlone {
+        /// Codepoint of the outer header.
+        ecn: u8,
+    },
     /// It is stored and not delivered: the end hosts are to notice its loss.
     Store,
 }
@@ -44,7 +49,23 @@ impl Recipient {
             Some(FrameType::StorePacket | FrameType::StoreReduced | FrameType::StoreShort) => {
                 Recipient::Store
             }
+            Some(frame_type) if !frame_type.is_stored() => Recipient::EndHostsAlone { ecn },
             _ => Recipient::EndHosts { ecn },
+        }
+    }
+
+    /// Whether the packet is stored.
+    #[must_use]
+    pub fn stores(self) -> bool {
+        !matches!(self, Recipient::EndHostsAlone { .. })
+    }
+
+    /// The codepoint of the datagram of a packet that is delivered.
+    #[must_use]
+    pub fn ecn(self) -> Option<u8> {
+        match self {
+            Recipient::EndHosts { ecn } | Recipient::EndHostsAlone { ecn } => Some(ecn),
+            Recipient::Store => None,
         }
     }
 }

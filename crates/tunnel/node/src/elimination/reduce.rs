@@ -22,6 +22,10 @@ pub struct Reduce {
     lasts: bool,
     form: Form,
     generation: u8,
+    /// Whether the peer reads packets that neither end stores.
+    may_pass: bool,
+    /// Packets pass by this stage.
+    passes: bool,
     compress: Option<Compress>,
     /// The reduced frame, before it is made shorter.
     frame: Vec<u8>,
@@ -87,10 +91,19 @@ impl Reduce {
             lasts,
             form: parameters.form,
             generation: 0,
+            may_pass: false,
+            passes: false,
             compress: shortens.then(|| Compress::new(shortening)),
             frame: Vec::new(),
             tally: Tally::default(),
         }
+    }
+
+    /// Lets packets pass by the stage, for a peer that reads such.
+    #[must_use]
+    pub fn with_passing(self) -> Self {
+        let may_pass = self.form == Form::Compact && (self.parameters.is_some() || self.compress.is_some());
+        Reduce { may_pass, ..self }
     }
 
     /// Sets another bound of the store, in bytes. If it is smaller, the oldest packets leave.
@@ -135,6 +148,22 @@ impl Reduce {
         self.encoder.as_ref().map_or(0, |encoder| encoder.statistics().departed_bytes)
     }
 
+    /// Appends `packet` as the last frame of a unit, as it is. Neither end stores it.
+    fn pass(packet: &[u8], inner: &Inner, out: &mut Vec<u8>) -> Written {
+        let frame_type = FrameType::Unstored;
+        emit_last(frame_type, out);
+        out.extend_from_slice(packet);
+        Written {
+            frame_type,
+            reduced: false,
+            shortened_bytes: 0,
+            packet_bytes: packet.len(),
+            frame_bytes: 1 + packet.len(),
+            payload_bytes: inner.payload_bytes(),
+            chunk_bytes: 0,
+        }
+    }
+
     /// Appends `packet` as the last frame of a unit, reduced where that pays.
     pub fn write(
         &mut self,
@@ -144,6 +173,9 @@ impl Reduce {
         mac: &PacketMac,
         out: &mut Vec<u8>,
     ) -> Written {
+        if self.passes {
+            return Reduce::pass(packet, inner, out);
+        }
         let start = out.len();
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
@@ -238,8 +270,10 @@ impl Reduce {
         }
     }
 
-    /// Says whether packets wait for the processor and not for the link.
+    /// Says whether packets wait for the processor and not for the link. Fewer bytes on the link then speed up
+    /// nothing: packets pass by where the peer reads such, and few are searched elsewhere.
     pub fn set_processor_short(&mut self, is_short: bool) {
+        self.passes = is_short && self.may_pass;
         if let Some(encoder) = &mut self.encoder {
             encoder.set_processor_short(is_short);
         }

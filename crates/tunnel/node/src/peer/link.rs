@@ -36,7 +36,7 @@ use recovery::Settings;
 use std::time::Duration;
 use wire::hello::{
     ANSWERS_REQUESTS, BOUNDS_STORES, CODES, COMBINES, COMPUTES_AES, HEARS_LANES, HEEDS, Hello, JOINS, LASTS,
-    LENGTHENS, LISTENS, NOTIFIES, RECOVERS, RESTORES, SEPARATES, STREAMS, UNCODES, UNCODES_ROWS,
+    LENGTHENS, LISTENS, NOTIFIES, PASSES, RECOVERS, RESTORES, SEPARATES, STREAMS, UNCODES, UNCODES_ROWS,
 };
 use wire::repair::AROUND_SOURCE;
 
@@ -97,6 +97,7 @@ pub fn capabilities(config: &Config) -> u32 {
     LENGTHENS
         | if features::REPAIRS { UNCODES | UNCODES_ROWS | HEEDS } else { 0 }
         | RESTORES
+        | PASSES
         | if config.computes_aes { COMPUTES_AES } else { 0 }
         | if snoop.is_some() { NOTIFIES } else { 0 }
         | if codes { CODES } else { 0 }
@@ -163,6 +164,9 @@ impl Link {
         let corrects = config.fec && sends_again && can(RESTORES) && !is_heard && !config.codes();
         // the peer is likely configured as this node is
         let expects = config.fec && can(RESTORES) && can(RECOVERS) && config.group.is_none();
+        let reduce = Reduce::new(parameters, store_bytes, lasts, shortening);
+        // what others overhear has to be stored
+        let passes = can(PASSES) && !is_heard && !config.codes();
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
             ends,
@@ -172,7 +176,7 @@ impl Link {
             fec: Fec::new(corrects, expects),
             hop: (config.controls_queue && !ends.is_plain && !is_heard && !config.codes())
                 .then(|| Controller::new(bytes_a_second, sends_again)),
-            reduce: Reduce::new(parameters, store_bytes, lasts, shortening),
+            reduce: if passes { reduce.with_passing() } else { reduce },
             restore: Restore::new(
                 hello.window_bytes.into(),
                 hello.sample_bits.into(),

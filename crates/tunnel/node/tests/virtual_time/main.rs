@@ -22,6 +22,7 @@ mod neighbours;
 mod next_hops;
 mod packing;
 mod pair;
+mod passing;
 mod reachability;
 mod relays;
 mod restoring;

@@ -117,6 +117,11 @@ macro_rules! with_frame_types {
             StreamStored = 42, "stream: stored", Stream, Stored;
             /// Bounds of the sender's stores: [`crate::store_bounds`].
             StoreBounds = 43, "store bounds", Control, StoreBounds;
+            /// An IP packet as it is, which neither end stores: later packets do not refer to it. Takes a link
+            /// sequence.
+            Unstored = 44, "unstored", Packet;
+            /// A [`FrameType::Unstored`] sent before and lost: its link sequence (24 bits), then its body.
+            AgainUnstored = 45, "again: unstored", Again;
         }
     };
 }
@@ -199,6 +204,34 @@ impl FrameType {
     #[must_use]
     pub fn is_packet(self) -> bool {
         self.class() == Class::Packet
+    }
+
+    /// Whether a [`FrameType::Shared`], or natives, may carry a frame of this type.
+    #[must_use]
+    pub fn may_be_shared(self) -> bool {
+        self.is_packet() && !matches!(self, FrameType::Shared | FrameType::Unstored)
+    }
+
+    /// The type under which such a packet is sent again: to the end hosts, or `for_store`, to the receiver's
+    /// store alone. `None`: nothing is stored.
+    #[must_use]
+    pub fn sent_again(self, for_store: bool) -> Option<Self> {
+        match (self, for_store) {
+            (FrameType::Short, false) => Some(FrameType::AgainShort),
+            (FrameType::Short, true) => Some(FrameType::StoreShort),
+            (FrameType::ReducedCompact, false) => Some(FrameType::AgainReduced),
+            (FrameType::ReducedCompact, true) => Some(FrameType::StoreReduced),
+            (FrameType::Unstored, false) => Some(FrameType::AgainUnstored),
+            (FrameType::Unstored, true) => None,
+            (_, false) => Some(FrameType::AgainPacket),
+            (_, true) => Some(FrameType::StorePacket),
+        }
+    }
+
+    /// Whether both ends store the packet of a frame of this type.
+    #[must_use]
+    pub fn is_stored(self) -> bool {
+        !matches!(self, FrameType::Unstored | FrameType::AgainUnstored)
     }
 
     /// Whether a frame of this type takes a link sequence.

@@ -269,7 +269,7 @@ impl Peer {
             self.deliver_in_order(now, sequence, None, ctx);
             return understood;
         }
-        let to = Recipient::EndHosts { ecn };
+        let to = Recipient::of(Some(frame_type), ecn);
         match Shape::of(frame_type) {
             Some(shape) => {
                 let arrival = Arrival { sequence, shape, body, session, to };

@@ -123,7 +123,7 @@ impl Peer {
         if overflow.gone_bytes == 0 {
             builder.first = None;
             // the frame's MAC may be the earlier session's
-            let (frame_type, body) = match is_ours {
+            let (frame_type, body) = match is_ours || !overflow.frame_type.is_stored() {
                 true => (overflow.frame_type, &overflow.body),
                 false => (FrameType::Packet, &overflow.packet),
             };
@@ -193,7 +193,9 @@ impl Peer {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
             let references = if written.reduced { link.reduce.references() } else { &[] };
-            let is_kept_whole = !is_worth_a_copy(&written) && link.reduce.remembers(REMEMBERED_BYTES);
+            let is_stored = written.frame_type.is_stored();
+            let is_kept_whole =
+                is_stored && !is_worth_a_copy(&written) && link.reduce.remembers(REMEMBERED_BYTES);
             let copy = match is_kept_whole {
                 true => Copy::Elsewhere(written.packet_bytes),
                 false => Copy::Frame(builder.session, written.frame_type, &out[start + 1..]),
@@ -256,6 +258,7 @@ impl Peer {
     fn count_packet(&mut self, sequence: u64, inner: &Inner, written: &Written, ctx: &mut Context) {
         let &Written { reduced, shortened_bytes, packet_bytes, frame_bytes, chunk_bytes, .. } = written;
         self.counters.shared_packets += u64::from(written.frame_type == FrameType::Shared);
+        self.counters.unstored_packets += u64::from(!written.frame_type.is_stored());
         self.counters.overheard_removed_bytes += chunk_bytes as u64;
         if let Some(sharing) = ctx.sharing.as_deref().filter(|_| chunk_bytes > 0) {
             self.counters.air_saved_nanoseconds += sharing.air_nanoseconds(self.index as u8, chunk_bytes);
@@ -401,7 +404,9 @@ impl Peer {
             ctx.deliveries.recycle(packet);
             return;
         };
-        link.restore.store(sequence, &packet, &inner);
+        if to.stores() {
+            link.restore.store(sequence, &packet, &inner);
+        }
         link.arq.hold(sequence);
         link.path_delay.came(now, &inner.flow, &packet);
         if outcome == Outcome::Repaired {
@@ -409,8 +414,7 @@ impl Peer {
         }
         let is_old = age > SHORTEST && age > lifetime(&packet);
         self.counters.dropped_old += u64::from(is_old && to != Recipient::Store);
-        let to = if is_old { Recipient::Store } else { to };
-        let Recipient::EndHosts { ecn } = to else {
+        let Some(ecn) = to.ecn().filter(|_| !is_old) else {
             ctx.deliveries.recycle(packet);
             return self.deliver_in_order(now, sequence, None, ctx);
         };

@@ -66,8 +66,9 @@ impl Peer {
             let goes_whole = again.as_it_was || again.body.is_none() || again.session != builder.session;
             let original = reduce.original(again.sequence).filter(|_| goes_whole);
             let frame_type = if original.is_some() { FrameType::Packet } else { again.frame_type };
-            let Some(body) = original.or(again.body) else {
-                arq.skip_retransmission(); // the store has lost it
+            let frame_type = frame_type.sent_again(again.store_only);
+            let (Some(body), Some(frame_type)) = (original.or(again.body), frame_type) else {
+                arq.skip_retransmission(); // the store has lost it, or need not have it
                 continue;
             };
             let fits = out.len() + AROUND_REPLY + body.len() <= limit;
@@ -79,14 +80,6 @@ impl Peer {
             if !fits && !alone || !builder.class.admit(again.class) {
                 break; // its turn comes in a datagram of its own
             }
-            let frame_type = match (again.store_only, frame_type) {
-                (false, FrameType::Short) => FrameType::AgainShort,
-                (false, FrameType::ReducedCompact) => FrameType::AgainReduced,
-                (false, _) => FrameType::AgainPacket,
-                (true, FrameType::Short) => FrameType::StoreShort,
-                (true, FrameType::ReducedCompact) => FrameType::StoreReduced,
-                (true, _) => FrameType::StorePacket,
-            };
             if fits {
                 frame::emit_front(frame_type, SEQUENCE_BYTES + body.len(), out);
             } else {

@@ -155,7 +155,7 @@ impl System {
         let gateway = format!("192.0.2.1:{}", PORTS[0]);
         let is_gateway = machine == GATEWAY;
         let (role, own, other) = if is_gateway { (Role::Gateway, 1, 2) } else { (Role::Station, 2, 1) };
-        let daemon = keys.node(&pair::Node {
+        let daemon = pair::with_repairs(keys.node(&pair::Node {
             role,
             place: if is_gateway { pair::GATEWAY } else { pair::STATION },
             tunnel: &format!("interface = \"oh0\"\naddresses = [\"10.80.0.{own}/24\"]"),
@@ -163,11 +163,9 @@ impl System {
             allowed_ips: &format!("\"10.80.0.{other}/32\""),
             reduce: "",
             program: pair::Program::Shipped,
-        });
+        }));
         let socket = self.socket(field, machine);
-        // The default configuration: the papers' experiments leave out repairs.
-        let config = daemon.config.replace(pair::WITHOUT_REPAIRS, "");
-        let mut config = config.replace("{socket}", &socket.to_string_lossy());
+        let mut config = daemon.config.replace("{socket}", &socket.to_string_lossy());
         if is_gateway {
             config = config.replacen("[node]", &format!("[node]\nlisten = \"[::]:{}\"", self.port), 1);
             for (index, key) in self.added.iter().enumerate() {

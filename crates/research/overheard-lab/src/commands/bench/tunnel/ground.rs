@@ -173,7 +173,7 @@ fn overheard(
         (gateway, Role::Gateway, pair::GATEWAY, 1, 2, None),
         (station, Role::Station, pair::STATION, 2, 1, Some(endpoint.as_str())),
     ] {
-        let node = keys.node(&pair::Node {
+        let node = pair::with_repairs(keys.node(&pair::Node {
             role,
             place,
             tunnel: &format!("interface = \"oh{b}\"\naddresses = [\"{a}.{b}.{c}.{own}/24\"]"),
@@ -181,7 +181,7 @@ fn overheard(
             allowed_ips: &format!("\"{a}.{b}.{c}.{other}/32\""),
             reduce,
             program: pair::Program::Shipped,
-        });
+        }));
         let socket = run.folder().join(format!("{place}-{b}.sock"));
         let path = run.folder().join(format!("{place}-{b}.toml"));
         let mut config = node.config.replace("{socket}", &socket.to_string_lossy());
