@@ -147,12 +147,10 @@ impl Arq {
         }
     }
 
-    /// Hands a packet on, and what waited for it; in order where the peer repairs its losses. No packet waits
-    /// longer than `patience` behind a gap.
+    /// Hands a packet on, and what waited for it; in order where the peer repairs its losses.
     pub fn put_in_order(
         &mut self,
         now: Duration,
-        patience: Duration,
         (sequence, packet): (u64, Option<Vec<u8>>),
         mut hand_on: impl FnMut(u64, Vec<u8>),
     ) {
@@ -160,7 +158,6 @@ impl Arq {
             return packet.into_iter().for_each(|packet| hand_on(sequence, packet));
         };
         reorder.arrived(now, sequence, packet, &mut hand_on);
-        reorder.expire(now, patience, &mut hand_on);
     }
 
     /// Hands on what has waited for `patience` behind a gap.

@@ -36,6 +36,8 @@ const KEEP: Duration = Duration::from_secs(2);
 const KEEP_ROUND_TRIPS: u32 = 12;
 /// ... and at most.
 const MAX_KEEP: Duration = Duration::from_secs(10);
+/// Buffers that wait for further packets, at most: as many packets as a receipt confirms.
+const MAX_SPARE: usize = 512;
 /// How often in a row the probe's patience doubles.
 const MAX_BACKOFF: u32 = 6;
 
@@ -93,8 +95,10 @@ pub struct Retransmission<'a> {
 }
 
 /// The form in which a packet is kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub enum Copy<'a> {
+    /// The packet itself, which its frame of this type has as its body. An empty buffer comes in its place.
+    Whole(FrameType, &'a mut Vec<u8>),
     /// Its frame: the session whose MAC proves the body, the type, and the body.
     Frame(u32, FrameType, &'a [u8]),
     /// None: another store has the packet of so many bytes, and it is sent again as it was.
@@ -108,6 +112,8 @@ pub struct Sender {
     kept: VecDeque<Kept>,
     bytes: usize,
     waiting: VecDeque<u64>,
+    /// A packet was lost since the last [`Sender::schedule`].
+    has_lost: bool,
     probe_at: Option<Duration>,
     backoff: u32,
     /// Sequences that were given up in spite of references, since [`Sender::take_doubted`].
@@ -124,9 +130,10 @@ pub struct Sender {
 impl Sender {
     /// Keeps a packet of this traffic class that leaves now, and is of use for `lifetime`.
     pub fn keep(&mut self, now: Duration, sequence: u64, copy: Copy<'_>, (class, lifetime): (u8, Duration)) {
-        let (session, frame_type, body, bytes) = match copy {
-            Copy::Frame(session, frame_type, body) => (session, frame_type, body, body.len()),
-            Copy::Elsewhere(bytes) => (0, FrameType::Packet, &[][..], bytes),
+        let (session, frame_type, bytes) = match &copy {
+            Copy::Whole(frame_type, packet) => (0, *frame_type, packet.len()),
+            Copy::Frame(session, frame_type, body) => (*session, *frame_type, body.len()),
+            Copy::Elsewhere(bytes) => (0, FrameType::Packet, *bytes),
         };
         let keep = self.keep.max(KEEP);
         while self.kept.front().is_some_and(|kept| kept.left_at + keep < now)
@@ -138,7 +145,11 @@ impl Sender {
         let mut kept = self.spare.pop().unwrap_or_default();
         self.least_spare = self.least_spare.min(self.spare.len());
         kept.body.clear();
-        kept.body.extend_from_slice(body);
+        match copy {
+            Copy::Whole(_, packet) => std::mem::swap(&mut kept.body, packet),
+            Copy::Frame(_, _, body) => kept.body.extend_from_slice(body),
+            Copy::Elsewhere(_) => {}
+        }
         kept.refers_to.clear();
         self.bytes += bytes;
         self.kept.push_back(Kept {
@@ -183,7 +194,7 @@ impl Sender {
                     self.given_up.insert(kept.sequence);
                 }
             }
-            if self.spare.len() < 64 {
+            if self.spare.len() < MAX_SPARE {
                 self.spare.push(kept);
             }
         }
@@ -191,11 +202,17 @@ impl Sender {
 
     /// Where a packet that is still kept stands.
     fn position(&self, sequence: u64) -> Option<usize> {
-        let at = self.kept.partition_point(|kept| kept.sequence < sequence);
-        self.kept
-            .get(at)
-            .is_some_and(|kept| kept.sequence == sequence && kept.frame_type.is_some())
-            .then_some(at)
+        let first = self.kept.front()?.sequence;
+        // sequences rise by one, or by a few where some have no packet
+        let mut high = usize::try_from(sequence.checked_sub(first)?).ok()?.min(self.kept.len() - 1);
+        let beyond = self.kept[high].sequence.saturating_sub(sequence);
+        let mut at = high.saturating_sub(usize::try_from(beyond).unwrap_or(high));
+        while at < high {
+            let middle = usize::midpoint(at, high);
+            if self.kept[middle].sequence < sequence { at = middle + 1 } else { high = middle }
+        }
+        let kept = &self.kept[at];
+        (kept.sequence == sequence && kept.frame_type.is_some()).then_some(at)
     }
 
     fn forget_at(&mut self, at: usize) {
@@ -248,6 +265,7 @@ impl Sender {
             let kept = &mut self.kept[at];
             // its references may have been given up
             (kept.parked, kept.lost) = (true, kept.doubted);
+            self.has_lost |= kept.lost;
         }
     }
 
@@ -258,6 +276,7 @@ impl Sender {
             let kept = &mut self.kept[at];
             (kept.parked, kept.lost) = (false, true);
             kept.congested |= congested;
+            self.has_lost = true;
         }
     }
 
@@ -271,12 +290,16 @@ impl Sender {
         if let Some(at) = self.position(sequence) {
             let kept = &mut self.kept[at];
             (kept.parked, kept.lost) = (false, true);
+            self.has_lost = true;
             self.schedule();
         }
     }
 
     /// A receipt has been read to its end: queues what is missing.
     pub fn schedule(&mut self) {
+        if !std::mem::take(&mut self.has_lost) {
+            return;
+        }
         let mut at = 0;
         while at < self.kept.len() {
             let kept = &self.kept[at];
@@ -384,6 +407,7 @@ impl Sender {
                 gone.insert(kept.sequence);
                 kept.doubted = true;
                 kept.lost |= kept.parked;
+                self.has_lost = true;
                 doubted(kept.sequence);
             }
         }

@@ -57,7 +57,11 @@ impl Decoder {
     }
 
     fn keep(&mut self, number: u64, bytes: Vec<u8>) -> bool {
-        let at = self.sources.partition_point(|kept| kept.number < number);
+        let is_newest = self.sources.back().is_none_or(|newest| newest.number < number);
+        let at = match is_newest {
+            true => self.sources.len(),
+            false => self.sources.partition_point(|kept| kept.number < number),
+        };
         let is_known = self.sources.get(at).is_some_and(|kept| kept.number == number);
         if is_known || number + KEPT_SPAN < self.newest {
             self.spare.push(bytes);

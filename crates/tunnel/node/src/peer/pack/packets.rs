@@ -162,7 +162,7 @@ impl Peer {
                 packs && !builder.ends_whole && builder.first.is_none() && link.assembly.expects_to_fit(room);
             // nothing shares a frame with the rest of a packet
             let is_coded = builder.is_shared && ctx.coding.is_some();
-            let cuts = packs && !builder.ends_whole && !is_coded && link.cuts();
+            let cuts = !fits && packs && !builder.ends_whole && !is_coded && link.cuts();
             let may_be_cut = cuts && room >= builder.least_room_to_cut();
             if !builder.class.admit(ecn::traffic_class(packet)) {
                 return last;
@@ -174,7 +174,7 @@ impl Peer {
                 return last;
             }
             let is_repair = self.queue.is_ahead();
-            let Some(packet) = self.queue.pop(now) else { return last };
+            let Some(mut packet) = self.queue.pop(now) else { return last };
             let Ok(inner) = Inner::parse(&packet) else {
                 self.queue.recycle(packet);
                 continue;
@@ -193,14 +193,15 @@ impl Peer {
                 coding.sent(now, self.index, sequence, native(&packet, &inner));
             }
             let references = if written.reduced { link.reduce.references() } else { &[] };
-            let is_stored = written.frame_type.is_stored();
-            let is_kept_whole =
-                is_stored && !is_worth_a_copy(&written) && link.reduce.remembers(REMEMBERED_BYTES);
-            let copy = match is_kept_whole {
-                true => Copy::Elsewhere(written.packet_bytes),
-                false => Copy::Frame(builder.session, written.frame_type, &out[start + 1..]),
-            };
             let use_of = (inner.traffic_class, lifetime(&packet));
+            let is_stored = written.frame_type.is_stored();
+            let copy = if !is_stored && out.len() <= builder.limit {
+                Copy::Whole(written.frame_type, &mut packet)
+            } else if is_stored && !is_worth_a_copy(&written) && link.reduce.remembers(REMEMBERED_BYTES) {
+                Copy::Elsewhere(written.packet_bytes)
+            } else {
+                Copy::Frame(builder.session, written.frame_type, &out[start + 1..])
+            };
             link.arq.keep(now, sequence, copy, use_of, references);
             if builder.is_shared
                 && let (Some(member), Some(sharing)) = (link.roles.member_mut(), ctx.sharing.as_deref_mut())
@@ -459,8 +460,11 @@ impl Peer {
         let Some(link) = &mut self.link else {
             return packet.into_iter().for_each(|packet| hand_on(sequence, packet));
         };
-        let patience = link.patience();
-        link.arq.put_in_order(now, patience, (sequence, packet), hand_on);
+        link.arq.put_in_order(now, (sequence, packet), &mut hand_on);
+        if link.arq.waits_in_order_since().is_some() {
+            let patience = link.patience();
+            link.arq.expire_order(now, patience, hand_on);
+        }
     }
 
     fn arrived(&mut self, sequence: u64, outcome: Outcome, ctx: &mut Context) {
