@@ -57,10 +57,12 @@ local FRAMES = {
     [41] = "stream: abort",
     [42] = "stream: stored",
     [43] = "store bounds",
+    [44] = "unstored",
+    [45] = "again: unstored",
 }
 -- Frames that take a link sequence, and those that name an earlier one.
-local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true }
-local NAMES = { [6] = true, [11] = true, [12] = true, [13] = true, [14] = true, [16] = true, [17] = true }
+local TAKES = { [1] = true, [2] = true, [3] = true, [15] = true, [20] = true, [22] = true, [35] = true, [44] = true }
+local NAMES = { [6] = true, [11] = true, [12] = true, [13] = true, [14] = true, [16] = true, [17] = true, [45] = true }
 -- made: END frame types
 -- What a receipt says of sequences.
 local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }
@@ -68,7 +70,7 @@ local STATES = { [0] = "missing", [1] = "held", [2] = "parked", [3] = "untold" }
 local CAUSES = { [0] = "reset", [1] = "refused", [2] = "no answer", [3] = "no stream is free", [4] = "addresses not allowed",
     [5] = "not restored" }
 local STREAM_OPEN, STREAM_DATA, STREAM_END, STREAM_ABORT, STREAM_STORED = 37, 38, 39, 41, 42
-local RECEIPT, REQUEST, COMPACT, SHORT, SHARED, PACKET = 4, 5, 2, 15, 22, 1
+local RECEIPT, REQUEST, COMPACT, SHORT, SHARED, PACKET, UNSTORED = 4, 5, 2, 15, 22, 1, 44
 local GROUP, STORE_BOUNDS = 4, 43
 
 local f = overheard.fields
@@ -323,7 +325,7 @@ end
 
 -- What is in a frame; false if it makes no sense.
 local function body(kind, buffer, pinfo, tree)
-    if kind == PACKET then
+    if kind == PACKET or kind == UNSTORED then
         inner_packet(buffer, pinfo, tree)
     elseif kind == COMPACT then
         tree:add(f.generation, buffer(0, 1))

@@ -96,7 +96,16 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         let since = duration(Duration::from_secs_f64(silent.seconds.max(0.0)));
         writeln!(out, "silent:          {}, for {since}: {}", silent.peer, silent.reason)?;
     }
-    if !report.silent.is_empty() {
+    let past = |peer: &&node::PeerStatus| peer.counters.unstored_packets > 0;
+    for peer in node.peers.iter().filter(past) {
+        let (name, it) = (&peer.name, &peer.counters);
+        let (unstored, sent) = (it.unstored_packets, it.inner_sent_packets);
+        writeln!(
+            out,
+            "processor short: {unstored} of {sent} packets to {name} went past redundancy elimination"
+        )?;
+    }
+    if !report.silent.is_empty() || node.peers.iter().any(|peer| past(&peer)) {
         writeln!(out)?;
     }
     print_recovery(out, node)?;

@@ -119,7 +119,7 @@ const ROWS: [&str; 5] = [
 type Line = (&'static str, &'static str, &'static str);
 
 /// Lines of a node, in the order of the printout.
-const LINES: [Line; 13] = [
+const LINES: [Line; 14] = [
     (
         "{} on {} (mtu {}), listening on {}, up for {}, policy {}, version {}",
         "ROLE on INTERFACE (mtu BYTES), listening on ADDRESS, up for TIME, policy NAME, version NUMBER",
@@ -131,6 +131,12 @@ const LINES: [Line; 13] = [
         "silent:          {}, for {since}: {}",
         "silent: PEER, for TIME: REASON",
         "A peer with an `endpoint` that has not answered for four seconds or more. The known reason, and what to do.",
+    ),
+    (
+        "processor short: {unstored} of {sent} packets to {name} went past redundancy elimination",
+        "processor short: COUNT of COUNT packets to PEER went past redundancy elimination",
+        "Packets that left while the processor was the bottleneck. Neither end stores them, and nothing is removed from \
+         them. The count of all sent packets.",
     ),
     (
         "memory:          {taken} in stores, which may take {held}, and {beside} beside them, of {budget}\\n",
