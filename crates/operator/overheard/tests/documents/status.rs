@@ -71,7 +71,7 @@ const NODE: [Part; 20] = [
         "`node.destinations[]`",
         "One object for each table `[[destination]]`.",
     ),
-    ("crates/tunnel/node/src/status.rs", "Refused", "`node.refused`", REFUSED),
+    ("crates/tunnel/node/src/status/refused.rs", "Refused", "`node.refused`", REFUSED),
     ("crates/tunnel/io/src/control.rs", "Counters", "`io`", ""),
     ("crates/tunnel/split/src/counters.rs", "Counts", "`split`", ""),
     (
