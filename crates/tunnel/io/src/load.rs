@@ -4,8 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// Interval of the computation.
-const WINDOW: Duration = Duration::from_millis(50);
+/// Interval of the computation: a burst that is over sooner is not worth a change.
+const WINDOW: Duration = Duration::from_millis(500);
 /// The processor becomes short if less than one part in this many was spent waiting.
 const SHORT_BELOW: u32 = 6;
 /// The processor is no longer short if more than one part in this many was spent waiting. A packet takes up to
@@ -103,10 +103,10 @@ mod tests {
             }
             last
         };
-        assert_eq!(after(500, 200), None);
-        assert_eq!(after(200, 200), None, "a fifth is enough");
-        assert_eq!(after(80, 100), Some(true));
-        assert_eq!(after(400, 200), None, "it does not flutter");
-        assert_eq!(after(600, 200), Some(false));
+        assert_eq!(after(500, 2000), None);
+        assert_eq!(after(200, 2000), None, "a fifth is enough");
+        assert_eq!(after(80, 1000), Some(true));
+        assert_eq!(after(400, 2000), None, "it does not flutter");
+        assert_eq!(after(600, 2000), Some(false));
     }
 }

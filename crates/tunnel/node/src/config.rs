@@ -29,6 +29,8 @@ pub struct Config {
     pub peers: Vec<PeerConfig>,
     /// How repeated bytes are removed on the way out, and how much is stored for each direction.
     pub reduce: re::Parameters,
+    /// Whether packets go past redundancy elimination while they wait for the processor and not for the link.
+    pub spares_processor: bool,
     /// The memory of the node. `None`: each store has the bound in `reduce`, whatever all of them take.
     pub memory: Option<Memory>,
     /// Whether repairs leave for what the air loses, where the peer restores units by them.
@@ -86,6 +88,7 @@ impl Config {
             peers,
             reduce: re::Parameters::default(),
             memory: None,
+            spares_processor: true,
             fec: true,
             controls_queue: true,
             streams: None,

@@ -122,6 +122,7 @@ pub fn resolve(
     node.preshared_keys = preshared_keys;
     node.revoked = revoked;
     node.reduce = reduce;
+    node.spares_processor = file.reduce.spare_processor.unwrap_or(node.spares_processor);
     node.memory = memory;
     node.fec = file.link.fec == Correction::Auto;
     node.controls_queue = file.link.control == Control::Auto;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A key of a node, the source of its default, and the text before the value there. An ellipsis matches any
 /// text.
-const OF_NODES: [(&str, &str, &str); 33] = [
+const OF_NODES: [(&str, &str, &str); 34] = [
     ("[node] listen", RESOLVE, "const PORT: u16 = "),
     ("[node] source_ports", RESOLVE, "source_ports.unwrap_or("),
     ("[node] threads", RESOLVE, "threads.unwrap_or("),
@@ -23,6 +23,7 @@ const OF_NODES: [(&str, &str, &str); 33] = [
     ("[reduce] policy", PARAMETERS, "pub enum Policy…#[default]\n    "),
     ("[reduce] form", PARAMETERS, "pub enum Form…#[default]\n    "),
     ("[reduce] sharing", "crates/tunnel/re/src/sharing.rs", "pub enum Sharing…#[default]\n    "),
+    ("[reduce] spare_processor", "crates/tunnel/node/src/config.rs", "            spares_processor: "),
     ("[reduce] window_bytes", PARAMETERS, "            window_bytes: "),
     ("[reduce] sample_bits", PARAMETERS, "            sample_bits: "),
     ("[memory] mib", MEMORY, "const LEAST_DEFAULT_MIB: u64 = "),

@@ -17,7 +17,7 @@ use std::time::Duration;
 type Value = (&'static str, &'static str, &'static str);
 
 /// Every key of a node's configuration, except those that every node has.
-const OF_NODES: [Value; 69] = [
+const OF_NODES: [Value; 70] = [
     (" snoop", "", "true"),
     (" split", "", "true"),
     (" streams", "", "true"),
@@ -66,6 +66,7 @@ const OF_NODES: [Value; 69] = [
     ("[reduce] window_bytes", "", "16"),
     ("[reduce] sample_bits", "", "4"),
     ("[reduce] store_mib", "", "16"),
+    ("[reduce] spare_processor", "", "false"),
     ("[memory] mib", "", "64"),
     ("[shorten] headers", "", "true"),
     ("[shorten] literals", "", "true"),

@@ -27,6 +27,7 @@ fn copies_of_a_byte(policy: &str) -> f64 {
     for name in ["gateway", "station"] {
         site.prepend(name, &format!("reduce.policy = \"{policy}\""));
     }
+    site.save_when_busy();
     let counted =
         ["--tool=dhat", "--mode=copy", "--dhat-out-file=copies.json", env!("CARGO_BIN_EXE_overheard"), "up"];
     let gateway = Node::start_by(Path::new("valgrind"), &site, &cabled.gateway, "gateway", &counted);

@@ -42,6 +42,7 @@ fn tunnel() -> Option<Tunnel> {
     let (machines, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#));
     let config = fs::read_to_string(site.path().join("gateway.toml")).unwrap();
     site.write("gateway.toml", &format!("{config}\n[dashboard]\n"));
+    site.save_when_busy();
     let node = Node::start(&site, &machines.gateway, "gateway");
     let _station = Node::start(&site, &machines.station, "station");
     Some(Tunnel { node, _station, site, machines })

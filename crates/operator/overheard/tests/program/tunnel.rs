@@ -33,6 +33,7 @@ fn content(bytes: usize) -> Vec<u8> {
 
 fn carries_everything(endpoint: &str) {
     let (cabled, site) = (Cabled::new(), Site::tunnel(endpoint, r#"["10.98.0.0/24", "fd98::/64"]"#));
+    site.save_when_busy();
     let gateway = Node::start(&site, &cabled.gateway, "gateway");
     let station = Node::start(&site, &cabled.station, "station");
     for address in [INNER_IPV4, INNER_IPV6] {

@@ -161,6 +161,7 @@ pub const KEYS: &[Key] = &[
     one("reduce", "window_bytes", Number),
     one("reduce", "sample_bits", Number),
     one("reduce", "store_mib", Number),
+    one("reduce", "spare_processor", Flag),
     one("memory", "mib", Number),
     one("shorten", "headers", Flag),
     one("shorten", "literals", Flag),

@@ -123,6 +123,13 @@ allowed_ips = {allowed}
         site
     }
 
+    /// Makes both nodes remove what repeats also where the machine is busy with other tests.
+    pub fn save_when_busy(&self) {
+        for name in ["gateway", "station"] {
+            self.prepend(name, "reduce.spare_processor = false");
+        }
+    }
+
     /// Adds a key to a table of the configuration `NAME.toml`.
     pub fn add(&self, name: &str, table: &str, key: &str) {
         let file = format!("{name}.toml");

@@ -123,7 +123,7 @@ fn start(
         "[node]\nrole = \"gateway\"\nprivate_key_file = \"gateway.key\"\nnetwork_key_file = \"network.key\"\n\
          revoked_file = \"revoked\"\nlisten = \"127.0.0.1:{PORT}\"\nstatus_socket = \"socket\"\n\
          [tunnel]\ninterface = \"memory0\"\naddresses = [\"10.80.0.1/16\"]\nmtu = 1400\n\
-         [memory]\nmib = {budget_mib}\n"
+         [memory]\nmib = {budget_mib}\n[reduce]\nspare_processor = false\n"
     );
     for (at, station) in stations.iter().enumerate() {
         let address = stations::address(at);
