@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 /// Interval of the computation: a burst that is over sooner is not worth a change.
-const WINDOW: Duration = Duration::from_millis(500);
+const WINDOW: Duration = Duration::from_millis(250);
 /// The processor becomes short if less than one part in this many was spent waiting.
 const SHORT_BELOW: u32 = 6;
 /// The processor is no longer short if more than one part in this many was spent waiting. A packet takes up to
