@@ -8,8 +8,8 @@ use std::time::Duration;
 const WINDOW: Duration = Duration::from_millis(250);
 /// The processor becomes short if less than one part in this many was spent waiting.
 const SHORT_BELOW: u32 = 6;
-/// The processor is no longer short if more than one part in this many was spent waiting. A packet takes up to
-/// twice as long with redundancy elimination.
+/// The processor is no longer short if more than one part in this many was spent waiting. A packet takes up
+/// to twice as long with redundancy elimination.
 const ENOUGH_ABOVE: u32 = 2;
 
 /// The waiting time of one loop.
@@ -77,7 +77,10 @@ mod tests {
 
     #[test]
     fn a_thread_knows_how_long_it_was_ready_without_a_processor() {
-        let counters = File::open("/proc/thread-self/schedstat").unwrap();
+        let Ok(counters) = File::open("/proc/thread-self/schedstat") else {
+            println!("skipped: this kernel does not count it");
+            return;
+        };
         let before = waited_to_run(&counters).unwrap();
         let busy = || (0..20_000_000_u64).for_each(|it| _ = std::hint::black_box(it));
         let threads = 4 * std::thread::available_parallelism().unwrap().get();

@@ -291,8 +291,8 @@ impl Node {
     }
 
     /// Says whether packets wait for the processor, as its driver sees it, and not for the link. Redundancy
-    /// elimination is then worth less than it costs: packets go past it until they wait for the link again, unless
-    /// the configuration says otherwise.
+    /// elimination is then worth less than it costs: packets go past it until they wait for the link again,
+    /// unless the configuration says otherwise.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.ctx.processor_is_short = is_short && self.ctx.config.spares_processor;
     }

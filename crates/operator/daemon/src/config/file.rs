@@ -319,8 +319,9 @@ pub struct Reduce {
     /// The most that the store of one direction of one peer keeps, 1 to 1024. Both ends use the smaller of
     /// their two values. Default: none, and `[memory] mib` alone decides.
     pub store_mib: Option<usize>,
-    /// While packets wait for the processor and not for the link, they go past redundancy elimination. `false`:
-    /// what repeats is removed at any cost in speed, for links that cost by the byte. Default: `true`.
+    /// While packets wait for the processor and not for the link, they go past redundancy elimination.
+    /// `false`: what repeats is removed at any cost in speed, for links that cost by the byte. Default:
+    /// `true`.
     pub spare_processor: Option<bool>,
 }
 

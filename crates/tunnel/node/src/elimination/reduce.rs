@@ -270,8 +270,8 @@ impl Reduce {
         }
     }
 
-    /// Says whether packets wait for the processor and not for the link. Fewer bytes on the link then speed up
-    /// nothing: packets pass by where the peer reads such, and few are searched elsewhere.
+    /// Says whether packets wait for the processor and not for the link. Fewer bytes on the link then speed
+    /// up nothing: packets pass by where the peer reads such, and few are searched elsewhere.
     pub fn set_processor_short(&mut self, is_short: bool) {
         self.passes = is_short && self.may_pass;
         if let Some(encoder) = &mut self.encoder {

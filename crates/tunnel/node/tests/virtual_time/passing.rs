@@ -18,8 +18,8 @@ fn pair(policy: Policy, road: Road) -> Pair {
     pair
 }
 
-/// Packets to the station, one each three milliseconds. The gateway's processor is short as `is_short` says by
-/// the number.
+/// Packets to the station, one each three milliseconds. The gateway's processor is short as `is_short` says
+/// by the number.
 fn carry(pair: &mut Pair, packets: &[Vec<u8>], is_short: impl Fn(usize) -> bool) {
     for (number, packet) in packets.iter().enumerate() {
         pair.node_mut(GATEWAY).set_processor_short(is_short(number));

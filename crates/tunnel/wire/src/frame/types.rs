@@ -117,8 +117,8 @@ macro_rules! with_frame_types {
             StreamStored = 42, "stream: stored", Stream, Stored;
             /// Bounds of the sender's stores: [`crate::store_bounds`].
             StoreBounds = 43, "store bounds", Control, StoreBounds;
-            /// An IP packet as it is, which neither end stores: later packets do not refer to it. Takes a link
-            /// sequence.
+            /// An IP packet as it is, which neither end stores: later packets do not refer to it. Takes a
+            /// link sequence.
             Unstored = 44, "unstored", Packet;
             /// A [`FrameType::Unstored`] sent before and lost: its link sequence (24 bits), then its body.
             AgainUnstored = 45, "again: unstored", Again;
