@@ -36,8 +36,8 @@ const KEEP: Duration = Duration::from_secs(2);
 const KEEP_ROUND_TRIPS: u32 = 12;
 /// ... and at most.
 const MAX_KEEP: Duration = Duration::from_secs(10);
-/// Buffers that wait for further packets, at most: as many packets as a receipt confirms.
-const MAX_SPARE: usize = 512;
+/// Buffers that wait for further packets, at most: so many, or as many as hold packets.
+const MAX_SPARE: usize = 64;
 /// How often in a row the probe's patience doubles.
 const MAX_BACKOFF: u32 = 6;
 
@@ -194,7 +194,7 @@ impl Sender {
                     self.given_up.insert(kept.sequence);
                 }
             }
-            if self.spare.len() < MAX_SPARE {
+            if self.spare.len() < MAX_SPARE.max(self.kept.len()) {
                 self.spare.push(kept);
             }
         }
