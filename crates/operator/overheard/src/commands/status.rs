@@ -96,8 +96,8 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
         let since = duration(Duration::from_secs_f64(silent.seconds.max(0.0)));
         writeln!(out, "silent:          {}, for {since}: {}", silent.peer, silent.reason)?;
     }
-    let past = |peer: &&node::PeerStatus| peer.counters.unstored_packets > 0;
-    for peer in node.peers.iter().filter(past) {
+    let past: Vec<_> = node.peers.iter().filter(|peer| peer.counters.unstored_packets > 0).collect();
+    for peer in &past {
         let (name, it) = (&peer.name, &peer.counters);
         let (unstored, sent) = (it.unstored_packets, it.inner_sent_packets);
         writeln!(
@@ -105,7 +105,7 @@ fn print(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
             "processor short: {unstored} of {sent} packets to {name} went past redundancy elimination"
         )?;
     }
-    if !report.silent.is_empty() || node.peers.iter().any(|peer| past(&peer)) {
+    if !report.silent.is_empty() || !past.is_empty() {
         writeln!(out)?;
     }
     print_recovery(out, node)?;

@@ -160,13 +160,13 @@ impl Link {
         let literals = shortening.literals && !is_heard;
         let shortening = Shortening { literals, ..shortening };
         let sends_again = sends_again(parameters);
-        // units for a group are no sources: members have them under other sequences
-        let corrects = config.fec && sends_again && can(RESTORES) && !is_heard && !config.codes();
+        // units for a group are no sources: members have them under other sequences. What others overhear has
+        // to be stored.
+        let is_private = !is_heard && !config.codes();
+        let corrects = config.fec && sends_again && can(RESTORES) && is_private;
         // the peer is likely configured as this node is
         let expects = config.fec && can(RESTORES) && can(RECOVERS) && config.group.is_none();
         let reduce = Reduce::new(parameters, store_bytes, lasts, shortening);
-        // what others overhear has to be stored
-        let passes = can(PASSES) && !is_heard && !config.codes();
         let abilities = Abilities { answers: can(ANSWERS_REQUESTS), recovers: can(RECOVERS), sends_again };
         Link {
             ends,
@@ -174,9 +174,9 @@ impl Link {
             bounds,
             arq: Arq::new(abilities),
             fec: Fec::new(corrects, expects),
-            hop: (config.controls_queue && !ends.is_plain && !is_heard && !config.codes())
+            hop: (config.controls_queue && !ends.is_plain && is_private)
                 .then(|| Controller::new(bytes_a_second, sends_again)),
-            reduce: if passes { reduce.with_passing() } else { reduce },
+            reduce: if can(PASSES) && is_private { reduce.with_passing() } else { reduce },
             restore: Restore::new(
                 hello.window_bytes.into(),
                 hello.sample_bits.into(),
