@@ -8,7 +8,7 @@
 //! factor; a sending station receives nothing.
 //!
 //! [`crate::timing`] gives the common parts. Here backoffs are drawn and can collide. Not modelled: RTS and
-//! CTS, rate adaptation (all unicast frames use one rate), and propagation delay. A frame and its
+//! CTS, and propagation delay. Packets use one rate; the sender of a frame can decide its rates ([`Tries`]). A frame and its
 //! acknowledgement 10 µs later have the same fading; different tries do not.
 //!
 //! The interface is that of a [`crate::Link`]: [`Medium::send`], [`Medium::poll_timeout`],
@@ -18,6 +18,7 @@ mod config;
 mod draws;
 pub mod etx;
 mod exchange;
+mod plan;
 pub mod propagation;
 mod queue;
 mod station;
@@ -28,15 +29,17 @@ use std::time::Duration;
 pub use config::{DirectedLoss, MOST_STATIONS, MediumConfig};
 use draws::Draws;
 use exchange::{Exchange, Phase};
+use plan::{Attempt, Plan};
+pub use plan::{Ended, Tries};
 pub use propagation::{Propagation, Wall};
 use queue::Waiting;
 use station::Station;
 pub use station::StationCounters;
 
-use crate::ConfigError;
 use crate::loss::LossProcess;
 use crate::timing::{ETHERNET_TO_MPDU_BYTES, Timing};
 use crate::variates::Purpose;
+use crate::{Bitrate, ConfigError};
 
 /// Growth of a packet in 802.11: header, LLC and SNAP, FCS. An Ethernet header of 14 bytes would be removed
 /// first.
@@ -53,6 +56,8 @@ pub struct Delivery {
     pub to: Vec<usize>,
     /// Its octets.
     pub frame: Vec<u8>,
+    /// The rate, for a frame whose sender decided it.
+    pub rate: Option<Bitrate>,
 }
 
 /// A channel that stations share. The stations' queues and untaken arrivals bound its memory.
@@ -74,6 +79,7 @@ pub struct Medium {
     sensed_by: Vec<Vec<usize>>,
     on_air: Vec<Exchange>,
     arrived: VecDeque<Delivery>,
+    ended: VecDeque<Ended>,
     capture: f64,
     backoffs: Draws,
     fades: Draws,
@@ -108,6 +114,7 @@ impl Medium {
             sensed_by,
             on_air: Vec::new(),
             arrived: VecDeque::new(),
+            ended: VecDeque::new(),
             capture: 10f64.powf(config.capture_decibels / 10.0),
             backoffs: Draws::new(seed, Purpose::Backoff),
             fades: Draws::new(seed, Purpose::Fading),
@@ -120,18 +127,53 @@ impl Medium {
     /// Offers a packet at `now` from one station to another, or for `None` to all that hear it. Missing
     /// stations are ignored.
     pub fn send(&mut self, now: Duration, from: usize, to: Option<usize>, frame: Vec<u8>) {
+        self.offer(now, from, Waiting { to, bytes: frame.len(), frame, plan: None });
+    }
+
+    /// Offers a frame of 802.11 at `now`, with its header and without its FCS. Its sender numbers it, and
+    /// decides the rate of every try; a broadcast has one. [`Medium::poll_ended`] has its end. A frame of or
+    /// to a missing station, or without a try, ends at once.
+    pub fn send_frame(
+        &mut self,
+        now: Duration,
+        from: usize,
+        to: Option<usize>,
+        frame: Vec<u8>,
+        (id, tries): (u64, &[Tries]),
+    ) {
+        let plan = Plan::new(id, tries, self.config.radio.standard, self.config.radio.rate);
+        if plan.is_empty() || !self.can_reach(from, to) {
+            self.ended.push_back(Ended { id, from, acknowledged: false, tries: 0 });
+            return;
+        }
+        self.offer(now, from, Waiting { to, bytes: frame.len(), frame, plan: Some(plan) });
+    }
+
+    /// The next end of a frame of [`Medium::send_frame`] by `now`.
+    pub fn poll_ended(&mut self, now: Duration) -> Option<Ended> {
         self.advance(now);
+        self.ended.pop_front()
+    }
+
+    /// Whether both are stations, and two.
+    fn can_reach(&self, from: usize, to: Option<usize>) -> bool {
         let count = self.stations.len();
-        if from >= count || to.is_some_and(|to| to >= count || to == from) {
+        from < count && to.is_none_or(|to| to < count && to != from)
+    }
+
+    fn offer(&mut self, now: Duration, from: usize, waiting: Waiting) {
+        self.advance(now);
+        if !self.can_reach(from, waiting.to) {
             return;
         }
         let station = &mut self.stations[from];
-        station.counters.offered.add(frame.len());
+        station.counters.offered.add(waiting.bytes);
         let was_idle = station.queue.is_empty() && !station.is_sending;
-        let waiting = Waiting { to, bytes: frame.len(), frame };
         if let Some(refused) = station.queue.push(waiting, self.config.queue_frames, self.config.takes_turns)
         {
             station.counters.queue_dropped.add(refused.bytes);
+            let ended = refused.plan.map(|plan| Ended { id: plan.id, from, acknowledged: false, tries: 0 });
+            self.ended.extend(ended);
         }
         let waiting = station.queue.len() - 1;
         station.counters.longest_queue_frames = station.counters.longest_queue_frames.max(waiting);
@@ -153,18 +195,20 @@ impl Medium {
     /// medium. Nothing may arrive then.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
-        if !self.arrived.is_empty() {
+        if !self.arrived.is_empty() || !self.ended.is_empty() {
             return Some(self.now);
         }
         // A station that is not about to send cannot finish before this.
         let soonest = self.timing.difs() + self.timing.frame(PACKET_TO_MPDU_BYTES);
         let on_air = self.on_air.iter().map(|exchange| match exchange.phase {
+            // The sender of a frame also waits for its end.
+            _ if exchange.attempt.rate.is_some() => exchange.until,
             Phase::Data => exchange.until,
             _ => exchange.until + soonest,
         });
         let about_to = self.stations.iter().filter_map(|station| {
             let first = station.queue.front()?;
-            Some(station.attempt? + self.length(first.to, first.bytes))
+            Some(station.attempt? + self.length(first, station.retry))
         });
         on_air.chain(about_to).min()
     }
@@ -195,10 +239,19 @@ impl Medium {
         &self.propagation
     }
 
-    /// Air time of a packet.
-    fn length(&self, to: Option<usize>, bytes: usize) -> Duration {
-        let timing = if to.is_some() { &self.timing } else { &self.broadcast };
-        timing.frame(bytes.saturating_add(PACKET_TO_MPDU_BYTES))
+    /// The next try of a frame after this many failed ones.
+    fn attempt(&self, waiting: &Waiting, failed: u8) -> Attempt {
+        let usual = Attempt { rate: None, timing: self.timing, least_power: 1.0 };
+        waiting.plan.as_ref().and_then(|plan| plan.attempt(failed)).unwrap_or(usual)
+    }
+
+    /// Air time of a frame's next try, after this many failed ones.
+    fn length(&self, waiting: &Waiting, failed: u8) -> Duration {
+        if waiting.plan.is_some() {
+            return self.attempt(waiting, failed).length(waiting.bytes);
+        }
+        let timing = if waiting.to.is_some() { &self.timing } else { &self.broadcast };
+        timing.frame(waiting.bytes.saturating_add(PACKET_TO_MPDU_BYTES))
     }
 
     /// Processes all events up to `now`, each at its own time.

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::plan::{Attempt, Ended};
 use super::{Delivery, Medium};
 
 /// A try, from its first symbol to its acknowledgement or the timeout.
@@ -10,6 +11,8 @@ use super::{Delivery, Medium};
 pub(super) struct Exchange {
     pub(super) from: usize,
     pub(super) to: Option<usize>,
+    /// Its rate.
+    pub(super) attempt: Attempt,
     pub(super) phase: Phase,
     pub(super) began: Duration,
     pub(super) until: Duration,
@@ -47,21 +50,25 @@ impl Exchange {
 impl Medium {
     /// Starts the transmission of a station's first frame.
     pub(super) fn begin(&mut self, from: usize, now: Duration) {
+        let station = &self.stations[from];
+        let next = station.queue.front().map(|first| {
+            (first.to, first.bytes, self.attempt(first, station.retry), self.length(first, station.retry))
+        });
         let station = &mut self.stations[from];
         station.attempt = None;
-        let Some(first) = station.queue.front() else { return };
-        let (to, bytes) = (first.to, first.bytes);
+        let Some((to, bytes, attempt, length)) = next else { return };
         station.is_sending = true;
         station.slots = 0;
         station.counters.transmitted.add(bytes);
         if station.retry > 0 {
             station.counters.retried.add(bytes);
         }
-        let until = now + self.length(to, bytes);
+        let until = now + length;
         let fade = self.draw_fade();
         let exchange = Exchange {
             from,
             to,
+            attempt,
             phase: Phase::Data,
             began: now,
             until,
@@ -86,7 +93,9 @@ impl Medium {
         // Data reserves the time of its acknowledgement, for stations that decode it and, by EIFS, for the
         // others.
         let until = match (exchange.phase, exchange.to) {
-            (Phase::Data, Some(_)) => exchange.until + self.timing.sifs() + self.timing.acknowledgement(),
+            (Phase::Data, Some(_)) => {
+                exchange.until + self.timing.sifs() + exchange.attempt.timing.acknowledgement()
+            }
             _ => exchange.until,
         };
         let (mut met, mut earlier) = (Vec::new(), 0);
@@ -133,14 +142,14 @@ impl Medium {
     /// Whether `receiver` receives the emission of `emitter` at this fading despite the overlapping ones.
     fn receives(
         &mut self,
-        emitter: usize,
-        receiver: usize,
+        (emitter, receiver): (usize, usize),
+        least_power: f64,
         fade: f64,
         (overlapping, earlier): (&[usize], usize),
     ) -> Reception {
         let power = self.propagation.power(emitter, receiver) * fade;
         let loss = self.losses[emitter * self.stations.len() + receiver];
-        if power < 1.0 || (loss > 0.0 && self.chances.draw() < loss) {
+        if power < least_power || (loss > 0.0 && self.chances.draw() < loss) {
             return Reception::Weak;
         }
         let interference: f64 =
@@ -156,16 +165,17 @@ impl Medium {
     /// Ends a phase of an exchange.
     pub(super) fn end_phase(&mut self, index: usize, now: Duration) {
         let exchange = &mut self.on_air[index];
-        let (from, to, fade) = (exchange.from, exchange.to, exchange.fade);
+        let (from, to, fade, attempt) = (exchange.from, exchange.to, exchange.fade, exchange.attempt);
         let (overlapping, earlier) = (std::mem::take(&mut exchange.overlapping), exchange.earlier);
         match (exchange.phase, to) {
             (Phase::Data, None) => {
-                self.deliver_to_all(from, (&overlapping, earlier));
+                self.deliver_to_all(from, attempt, (&overlapping, earlier));
                 self.finish(index, now, true);
             }
             (Phase::Data, Some(to)) => {
-                self.overhear(now, (from, to), (&overlapping, earlier));
-                let mut reception = self.receives(from, to, fade, (&overlapping, earlier));
+                self.overhear(now, (from, to), attempt, (&overlapping, earlier));
+                let mut reception =
+                    self.receives((from, to), attempt.least_power, fade, (&overlapping, earlier));
                 let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
                 // Drawn for every try, so that these losses do not depend on other events.
                 if self.is_lost(now, from, to, bytes) && reception == Reception::Good {
@@ -176,16 +186,16 @@ impl Medium {
                 if reception == Reception::Good {
                     exchange.phase = Phase::Gap;
                     exchange.until = now + sifs;
-                    self.deliver(from, to);
+                    self.deliver(from, to, attempt);
                 } else {
                     exchange.phase = Phase::Silence;
-                    exchange.until = now + sifs + slot + self.timing.reception_start();
+                    exchange.until = now + sifs + slot + attempt.timing.reception_start();
                     self.stations[from].counters.interfered += u64::from(reception == Reception::Interfered);
                 }
             }
             (Phase::Gap, _) => {
                 exchange.phase = Phase::Acknowledgement;
-                exchange.until = now + self.timing.acknowledgement();
+                exchange.until = now + attempt.timing.acknowledgement();
                 self.emit(index, now);
             }
             (Phase::Acknowledgement, Some(to)) => {
@@ -204,7 +214,7 @@ impl Medium {
     }
 
     /// Delivers a station's first frame to its addressee, possibly again.
-    fn deliver(&mut self, from: usize, to: usize) {
+    fn deliver(&mut self, from: usize, to: usize, attempt: Attempt) {
         let station = &mut self.stations[from];
         if std::mem::replace(&mut station.has_arrived, true) {
             return;
@@ -213,12 +223,24 @@ impl Medium {
         let frame = std::mem::take(&mut first.frame);
         station.counters.delivered.add(frame.len());
         self.stations[to].counters.received.add(frame.len());
-        self.arrived.push_back(Delivery { from, addressee: Some(to), to: vec![to], frame });
+        self.arrived.push_back(Delivery {
+            from,
+            addressee: Some(to),
+            to: vec![to],
+            frame,
+            rate: attempt.rate,
+        });
     }
 
     /// Delivers a try to listeners, once a frame. A repetition after delivery is not overheard, because
     /// listeners had the same chance before.
-    fn overhear(&mut self, now: Duration, (from, addressee): (usize, usize), overlapping: (&[usize], usize)) {
+    fn overhear(
+        &mut self,
+        now: Duration,
+        (from, addressee): (usize, usize),
+        attempt: Attempt,
+        overlapping: (&[usize], usize),
+    ) {
         let mut to = Vec::new();
         let bytes = self.stations[from].queue.front().map_or(0, |first| first.bytes);
         for index in 0..self.config.listeners.len() {
@@ -232,7 +254,8 @@ impl Medium {
             }
             let fade = self.draw_fade();
             let is_lost = self.is_lost(now, from, listener, bytes);
-            if self.receives(from, listener, fade, overlapping) == Reception::Good && !is_lost {
+            let reception = self.receives((from, listener), attempt.least_power, fade, overlapping);
+            if reception == Reception::Good && !is_lost {
                 to.push(listener);
             }
         }
@@ -242,10 +265,10 @@ impl Medium {
         };
         let frame = first.frame.clone();
         station.overheard_by.extend(&to);
-        self.arrived.push_back(Delivery { from, addressee: Some(addressee), to, frame });
+        self.arrived.push_back(Delivery { from, addressee: Some(addressee), to, frame, rate: attempt.rate });
     }
 
-    fn deliver_to_all(&mut self, from: usize, overlapping: (&[usize], usize)) {
+    fn deliver_to_all(&mut self, from: usize, attempt: Attempt, overlapping: (&[usize], usize)) {
         let mut to = Vec::new();
         for receiver in 0..self.stations.len() {
             // Beyond carrier sense, reception would need thirteen decibels of fading.
@@ -253,7 +276,7 @@ impl Medium {
                 continue;
             }
             let fade = self.draw_fade();
-            if self.receives(from, receiver, fade, overlapping) == Reception::Good {
+            if self.receives((from, receiver), attempt.least_power, fade, overlapping) == Reception::Good {
                 to.push(receiver);
             }
         }
@@ -263,7 +286,7 @@ impl Medium {
         for receiver in &to {
             self.stations[*receiver].counters.received.add(frame.len());
         }
-        self.arrived.push_back(Delivery { from, addressee: None, to, frame });
+        self.arrived.push_back(Delivery { from, addressee: None, to, frame, rate: attempt.rate });
     }
 
     /// Ends a try: acknowledged, broadcast, or failed.
@@ -272,13 +295,23 @@ impl Medium {
         let station = &mut self.stations[exchange.from];
         station.is_sending = false;
         station.counters.air_time += now.saturating_sub(exchange.began);
-        let given_up = station.retry >= self.config.radio.retry_limit;
+        let given_up = match station.queue.front().and_then(|first| first.plan.as_ref()) {
+            Some(plan) => plan.ends_after(station.retry),
+            None => station.retry >= self.config.radio.retry_limit,
+        };
         if done || given_up {
-            if let Some(first) = station.queue.pop_front()
-                && !done
-                && !station.has_arrived
-            {
-                station.counters.lost.add(first.bytes);
+            if let Some(first) = station.queue.pop_front() {
+                if !done && !station.has_arrived {
+                    station.counters.lost.add(first.bytes);
+                }
+                let tries = usize::from(station.retry) + 1;
+                let from = exchange.from;
+                self.ended.extend(first.plan.map(|plan| Ended {
+                    id: plan.id,
+                    from,
+                    acknowledged: done,
+                    tries,
+                }));
             }
             station.has_arrived = false;
             station.overheard_by.clear();

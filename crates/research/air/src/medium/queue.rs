@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::plan::Plan;
+
 /// A frame that waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -10,6 +12,8 @@ pub(super) struct Waiting {
     pub(super) bytes: usize,
     /// Empty after its delivery.
     pub(super) frame: Vec<u8>,
+    /// Absent for a packet of the medium's own rate.
+    pub(super) plan: Option<Plan>,
 }
 
 /// The frames of a station. The first one is in transmission.
@@ -79,7 +83,7 @@ mod tests {
     /// Addressees of the queue and of the dropped frames, in order, after these arrivals.
     fn order(came: &[usize], room: usize, takes_turns: bool) -> (Vec<usize>, Vec<usize>) {
         let mut queue = Queue::default();
-        let waiting = |to: &usize| Waiting { to: Some(*to), bytes: 1, frame: Vec::new() };
+        let waiting = |to: &usize| Waiting { to: Some(*to), bytes: 1, frame: Vec::new(), plan: None };
         let refused: Vec<Waiting> =
             came.iter().filter_map(|to| queue.push(waiting(to), room, takes_turns)).collect();
         let to = |it: &Waiting| it.to.unwrap_or_default();

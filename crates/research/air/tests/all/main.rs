@@ -6,6 +6,7 @@ mod conditions;
 mod configuration;
 mod conservation;
 mod driver;
+mod frames;
 mod loss_rates;
 mod medium;
 mod pairing;

@@ -177,7 +177,10 @@ fn what_is_for_everybody_reaches_those_in_range_and_is_not_repeated() {
     medium.send(sent, 0, None, vec![7; 100]);
     let now = medium.poll_timeout().unwrap();
     let delivery = medium.poll_deliver(now).unwrap();
-    assert_eq!(delivery, Delivery { from: 0, addressee: None, to: vec![1, 2], frame: vec![7; 100] });
+    assert_eq!(
+        delivery,
+        Delivery { from: 0, addressee: None, to: vec![1, 2], frame: vec![7; 100], rate: None }
+    );
     // At 2 Mbit/s, at once, since the air was free.
     let timing = Timing::new(Standard::B, "2Mbit/s".parse().unwrap()).unwrap();
     assert_eq!(now, sent + timing.frame(100 + PACKET_TO_MPDU_BYTES));
@@ -194,7 +197,7 @@ fn who_listens_hears_what_others_are_sent_as_far_as_it_reaches() {
         deliveries.extend(std::iter::from_fn(|| medium.poll_deliver(now)));
     }
     // the last of the row is out of range
-    let overheard = Delivery { from: 0, addressee: Some(1), to: vec![2], frame: vec![7; 100] };
+    let overheard = Delivery { from: 0, addressee: Some(1), to: vec![2], frame: vec![7; 100], rate: None };
     assert_eq!(deliveries, [overheard.clone(), Delivery { to: vec![1], ..overheard }]);
     assert_eq!(medium.counters(0).transmitted.frames, 1);
 }
