@@ -72,6 +72,9 @@ lab_group() {
     lacks nginx && optional+=(nginx-light)
     lacks socat && optional+=(socat)
     lacks babeld && optional+=(babeld)
+    lacks hostapd && optional+=(hostapd)
+    lacks wpa_supplicant && optional+=(wpasupplicant)
+    lacks iw && optional+=(iw)
     return 0
 }
 
@@ -113,9 +116,6 @@ qemu_group() {
     lacks qemu-system-x86_64 && optional+=(qemu-system-x86)
     lacks modprobe && optional+=(kmod)
     lacks cpio && optional+=(cpio)
-    lacks hostapd && optional+=(hostapd)
-    lacks wpa_supplicant && optional+=(wpasupplicant)
-    lacks iw && optional+=(iw)
     lab_group
 }
 

@@ -6,14 +6,21 @@ pub use mistake::Mistake;
 
 use std::collections::HashSet;
 
+use air::timing::Standard;
+
 use crate::error::LabError;
 use crate::scenario::{Action, Connections, Ready, Scenario, Start};
 use crate::topology::{Medium, Topology};
+use crate::wi_fi::WiFi;
 
 /// The receiver remembers each datagram of a stream.
 const MOST_DATAGRAMS: u64 = 100_000_000;
 /// Seeds of the air are multiples of a run's seed, and must not wrap: two seeds would be one.
 pub(crate) const SEEDS: u64 = 1 << 54;
+/// The kernel simulates at most this many radios.
+const MOST_RADIOS: usize = 100;
+/// The kernel drops frames of a radio when twice as many wait for their ends.
+const MOST_WAITING_FRAMES: usize = 100;
 /// The longest time in seconds; longer ones are typing errors.
 const LONGEST_SECONDS: f64 = 1e7;
 
@@ -88,7 +95,35 @@ fn check_topology(topology: &Topology) -> Result<(), Mistake> {
             })?;
         }
     }
+    demand(topology.wi_fi.len() <= 255, || Mistake::ManyNetworks)?;
+    let radios: usize = topology.wi_fi.iter().map(|network| network.members().count()).sum();
+    demand(radios <= MOST_RADIOS, || Mistake::ManyRadios(radios))?;
+    for network in &topology.wi_fi {
+        let name = &network.name;
+        demand(word(name, 12), || Mistake::NetworkName(name.clone()))?;
+        demand(names.insert(name), || Mistake::ChannelTwice(name.clone()))?;
+        check_network(topology, network)?;
+    }
     Ok(())
+}
+
+fn check_network(topology: &Topology, network: &WiFi) -> Result<(), Mistake> {
+    let name = || network.name.clone();
+    let (members, positions) = (network.members().count(), network.medium.stations.len());
+    demand(members == positions, || Mistake::Members { network: name(), members, positions })?;
+    let mut seen = HashSet::new();
+    for member in network.members() {
+        check_place(topology, member)?;
+        demand(seen.insert(member), || Mistake::MemberTwice { network: name(), member: member.clone() })?;
+    }
+    for monitor in &network.monitors {
+        demand(seen.contains(monitor), || Mistake::Monitor { network: name(), monitor: monitor.clone() })?;
+    }
+    let medium = &network.medium;
+    demand(medium.radio.standard == Standard::G, || Mistake::Standard(name()))?;
+    demand(medium.listeners.is_empty(), || Mistake::Listeners(name()))?;
+    let frames = medium.queue_frames;
+    demand(frames <= MOST_WAITING_FRAMES, || Mistake::WaitingFrames { network: name(), frames })
 }
 
 fn check_place(topology: &Topology, name: &str) -> Result<(), Mistake> {
@@ -248,6 +283,35 @@ mod tests {
         ] {
             shared.topology.channels[0] = channel(stations, places);
             let error = shared.check().unwrap_err().to_string();
+            assert!(error.contains(named), "`{error}` does not say `{named}`");
+        }
+        let network = |it: &mut Scenario| {
+            let stations = vec!["station".to_owned()];
+            let mut medium = air::MediumConfig { stations: vec![[0.0; 2]; 2], ..Default::default() };
+            medium.radio.standard = Standard::G;
+            let (name, access_point) = ("wifi".to_owned(), "gateway".to_owned());
+            let (monitors, protection) = (Vec::new(), crate::wi_fi::Protection::Open);
+            let network = WiFi { name, access_point, stations, monitors, protection, medium };
+            it.topology.wi_fi = vec![network];
+        };
+        let mut wireless = sound();
+        network(&mut wireless);
+        wireless.check().unwrap();
+        type NetworkChange = fn(&mut WiFi);
+        let of_networks: [(NetworkChange, &str); 8] = [
+            (|it| it.name = "a long network".to_owned(), "not 1 to 12 letters"),
+            (|it| it.name = "air".to_owned(), "called `air`"),
+            (|it| it.stations.clear(), "1 places and positions for 2"),
+            (|it| it.stations[0] = "gateway".to_owned(), "the place `gateway` twice"),
+            (|it| it.monitors.push("nowhere".to_owned()), "no place `nowhere` for a monitor"),
+            (|it| it.medium.radio.standard = Standard::B, "a radio of standard `g`"),
+            (|it| it.medium.listeners.push(1), "`monitors` names their places"),
+            (|it| it.medium.queue_frames = 101, "at most 100 may"),
+        ];
+        for (mistake, named) in of_networks {
+            let mut scenario = wireless.clone();
+            mistake(&mut scenario.topology.wi_fi[0]);
+            let error = scenario.check().unwrap_err().to_string();
             assert!(error.contains(named), "`{error}` does not say `{named}`");
         }
         let mistakes: [(Change, &str); 18] = [

@@ -54,6 +54,11 @@ impl Placeholders {
     }
 }
 
+/// The Debian package of a program. Most have its name.
+fn package_of(program: &str) -> &str {
+    if program == "wpa_supplicant" { "wpasupplicant" } else { program }
+}
+
 /// A daemon that runs.
 pub(crate) struct Running {
     program: Program,
@@ -76,7 +81,8 @@ impl Running {
         let output = output.doing(|| format!("make {}", log.display()))?;
         let mut command = placeholders.command(&daemon.command, name);
         command.stdout(output.try_clone().doing(|| format!("share {}", log.display()))?).stderr(output);
-        let mut running = Self { program: Program::start(place, command, &daemon.command[0])?, log };
+        let mut running =
+            Self { program: Program::start(place, command, package_of(&daemon.command[0]))?, log };
         let deadline = Instant::now() + Duration::from_secs(daemon.ready.within_seconds());
         let mut wait = Duration::ZERO;
         while !is_ready(&daemon.ready, place, placeholders, &daemon.name)? {

@@ -166,12 +166,14 @@ fn boot(
     let seed = slice.seeds.first().copied().unwrap_or_default();
     let processor = Some(processor);
     let boot = Boot::new(command, seed);
-    let programs = slice.daemons.len() + slice.clients.len();
+    let radios = slice.topology.wi_fi.iter().map(|network| network.members().count()).sum();
+    let programs = slice.daemons.len() + slice.clients.len() + radios;
     let boot = Boot {
         processor,
         // A minute of a busy mesh takes several seconds.
         silence: how.silence + Duration::from_secs_f64(slice.bound_seconds.min(MOST_PATIENCE_SECONDS)),
         memory_mebibytes: boot.memory_mebibytes + MEBIBYTES_A_PROGRAM * programs as u32,
+        radios,
         ..boot
     };
 

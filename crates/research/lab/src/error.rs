@@ -26,6 +26,17 @@ pub enum LabError {
         /// The Debian package that has it.
         package: String,
     },
+    /// The kernel has too few simulated radios.
+    #[error(
+        "the Wi-Fi networks need {wanted} simulated radios, and this kernel has {present} for them: \
+         `modprobe mac80211_hwsim radios={wanted}` makes them, and the driver `virtual` has its own"
+    )]
+    Radios {
+        /// Radios that the networks need.
+        wanted: usize,
+        /// Radios that are free.
+        present: usize,
+    },
     /// A program ran and failed.
     #[error("`{command}` failed: {detail}")]
     Command {

@@ -21,9 +21,10 @@ use crate::radio::{AirLink, Direction, Radio};
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::topology::{
-    Channel, End, Medium, Place, Topology, ipv4_of, ipv6_of, mac_of, station_ipv4, station_link_local,
-    station_mac,
+    Channel, End, Medium, Place, Topology, ipv4_of, ipv6_of, mac_of, member_ipv4, station_ipv4,
+    station_link_local, station_mac,
 };
+use crate::wi_fi::{Cells, MovedRadios, WiFi, move_radios};
 
 /// Initial kernel parameters of every place. Only the traffic may cross a link, and no connection may use
 /// state of an earlier one.
@@ -49,6 +50,8 @@ pub(crate) struct Ground {
     radio: Radio,
     air: Vec<String>,
     channels: Vec<String>,
+    networks: Vec<String>,
+    moved: Option<MovedRadios>,
     places: Vec<(String, Namespace)>,
 }
 
@@ -74,6 +77,7 @@ impl Ground {
         lay_cables(topology, &places)?;
         let links = raise_air(scenario, seed, &places)?;
         let channels = raise_channels(scenario, seed, &places)?;
+        let (moved, cells) = raise_wi_fi(topology, seed, &places)?.unzip();
         for (place, (_, namespace)) in topology.places.iter().zip(&places) {
             namespace.ip(&address_lines(topology, place))?;
         }
@@ -82,7 +86,9 @@ impl Ground {
         let taps = links.iter().flat_map(|link| &link.taps).chain(channels.iter().flat_map(|it| &it.taps));
         fall_silent(&taps.collect::<Vec<_>>())?;
         let names = topology.channels.iter().map(|channel| channel.name.clone()).collect();
-        Ok(Self { radio: Radio::start(links, channels)?, air, channels: names, places })
+        let networks = topology.wi_fi.iter().map(|network| network.name.clone()).collect();
+        let radio = Radio::start(links, channels, cells)?;
+        Ok(Self { radio, air, channels: names, networks, moved, places })
     }
 
     /// The namespace of a place that the scenario's check has found to exist.
@@ -105,14 +111,21 @@ impl Ground {
         self.radio.configure(number, direction, &for_packets(config))
     }
 
-    /// Counts of links and channels so far.
+    /// Counts of links, and of channels and Wi-Fi networks, so far.
     pub(crate) fn counts(&self) -> (Vec<LinkOutcome>, Vec<ChannelOutcome>) {
         let counts = self.radio.counts();
         let links = self.air.iter().cloned().zip(counts.links);
         let links = links.map(|(name, [forward, backward])| LinkOutcome { name, forward, backward });
-        let channels = self.channels.iter().cloned().zip(counts.channels);
+        let shared = self.channels.iter().cloned().zip(counts.channels);
+        let channels = shared.chain(self.networks.iter().cloned().zip(counts.cells));
         let channels = channels.map(|(name, stations)| ChannelOutcome { name, stations });
         (links.collect(), channels.collect())
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.moved.iter().for_each(|moved| moved.take_back(&self.places));
     }
 }
 
@@ -126,6 +139,25 @@ fn link_seed(seed: u64, number: u8, direction: Direction) -> u64 {
 fn channel_seed(seed: u64, number: u8) -> u64 {
     let seed = if seed == 0 { u64::MAX / 256 } else { seed };
     seed * 256 + u64::from(number)
+}
+
+/// What seeds a Wi-Fi network: no link and no channel of any run has it.
+fn network_seed(seed: u64, number: u8) -> u64 {
+    (1 << 63) + seed * 256 + u64::from(number)
+}
+
+/// Moves simulated radios into the places of Wi-Fi networks, and seeds the air between them.
+fn raise_wi_fi(
+    topology: &Topology,
+    seed: u64,
+    places: &[(String, Namespace)],
+) -> Result<Option<(MovedRadios, Cells)>, LabError> {
+    if topology.wi_fi.is_empty() {
+        return Ok(None);
+    }
+    let radios = move_radios(&topology.wi_fi, places)?;
+    let cells = Cells::between(&topology.wi_fi, &radios, |number| network_seed(seed, number))?;
+    Ok(Some((radios, cells)))
 }
 
 /// Makes the veth pairs, each end in its place, with its own address.
@@ -258,6 +290,11 @@ fn address_lines(topology: &Topology, place: &Place) -> String {
             lines += &channel_lines(number, channel, station);
         }
     }
+    for (number, network) in (0_u8..).zip(&topology.wi_fi) {
+        if let Some(member) = network.member(&place.name) {
+            lines += &network_lines(number, network, member);
+        }
+    }
     for route in &place.routes {
         let over = topology.channels.iter().find(|channel| {
             let next = channel.stations.iter().filter_map(|other| topology.address_on(&channel.name, other));
@@ -287,6 +324,14 @@ fn channel_lines(number: u8, channel: &Channel, station: usize) -> String {
     lines
 }
 
+/// The same for a Wi-Fi network, whose neighbours ask for addresses by ARP.
+fn network_lines(number: u8, network: &WiFi, member: usize) -> String {
+    let (name, address) = (&network.name, member_ipv4(number, member));
+    let monitor = network.monitors.iter().any(|place| network.member(place) == Some(member));
+    let monitor = if monitor { format!("link set {} up\n", network.monitor_name()) } else { String::new() };
+    format!("link set {name} up\naddr add {address}/24 dev {name}\n{monitor}")
+}
+
 /// Discards frames that new interfaces send themselves (multicast reports), until they are silent.
 fn fall_silent(taps: &[&SyncDevice]) -> Result<(), LabError> {
     let mut watched: Vec<PollFd<'_>> =
@@ -312,14 +357,15 @@ mod tests {
     use crate::check::SEEDS;
 
     #[test]
-    fn no_link_and_no_channel_of_a_run_share_their_randomness() {
+    fn no_links_channels_and_networks_of_a_run_share_their_randomness() {
         for seed in [0, 1, 2, 3, 1000, SEEDS - 1] {
             let links = (0..=u8::MAX).flat_map(|number| {
                 [Direction::Forward, Direction::Backward].map(|direction| link_seed(seed, number, direction))
             });
             let channels = (0..=u8::MAX).map(|number| channel_seed(seed, number));
-            let different: HashSet<u64> = links.chain(channels).collect();
-            assert_eq!(different.len(), 3 * 256, "seed {seed}");
+            let networks = (0..=u8::MAX).map(|number| network_seed(seed, number));
+            let different: HashSet<u64> = links.chain(channels).chain(networks).collect();
+            assert_eq!(different.len(), 4 * 256, "seed {seed}");
         }
     }
 

@@ -43,6 +43,7 @@ mod topology;
 mod traffic;
 mod trial;
 pub mod virtual_time;
+mod wi_fi;
 
 pub use channel::AirChannel;
 pub use check::Mistake;
@@ -65,3 +66,4 @@ pub use scenario::{
 };
 pub use topology::{Channel, Link, Medium, Place, Route, Topology};
 pub use trial::{Progress, Watcher, run_here, run_watched};
+pub use wi_fi::{Cells, Protection, WiFi};

@@ -1,5 +1,5 @@
 //! The radio: one thread that carries packets between TAP devices through the emulated air, between pairs
-//! over a link and among many over a channel.
+//! over a link and among many over a channel. It also carries frames between simulated radios of Wi-Fi.
 //!
 //! The air is the sans-IO [`air::Link`] and [`air::Medium`]. This thread supplies the time and the TAPs'
 //! packets, and wakes for due events. It sleeps in `ppoll`, whose timeout has the precision of
@@ -26,6 +26,7 @@ use crate::error::{Doing, LabError};
 use crate::ethernet;
 use crate::outcome::{LinkCount, StationCount};
 use crate::program::timespec;
+use crate::wi_fi::Cells;
 
 /// Two TAPs and the air between them.
 pub struct AirLink {
@@ -67,6 +68,8 @@ pub struct Counts {
     pub links: Vec<[LinkCount; 2]>,
     /// The channels.
     pub channels: Vec<Vec<StationCount>>,
+    /// The Wi-Fi networks.
+    pub cells: Vec<Vec<StationCount>>,
 }
 
 impl Radio {
@@ -75,15 +78,20 @@ impl Radio {
     /// # Errors
     ///
     /// [`LabError::System`] if the thread cannot be started.
-    pub fn start(links: Vec<AirLink>, channels: Vec<AirChannel>) -> Result<Self, LabError> {
+    pub fn start(
+        links: Vec<AirLink>,
+        channels: Vec<AirChannel>,
+        cells: Option<Cells>,
+    ) -> Result<Self, LabError> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .doing(|| "make the radio's wake-up".to_owned())?;
         let wake = Arc::new(wake);
+        let watched = cells.map(|cells| cells.watch().map(|watch| (cells, watch))).transpose()?;
         let (orders, receiver) = channel();
         let woken = Arc::clone(&wake);
         let thread = std::thread::Builder::new()
             .name("radio".to_owned())
-            .spawn(move || carry(links, channels, &receiver, &woken))
+            .spawn(move || carry(links, channels, watched, &receiver, &woken))
             .doing(|| "start the radio".to_owned())?;
         Ok(Self { orders, wake, thread: Some(thread) })
     }
@@ -124,7 +132,13 @@ impl Drop for Radio {
 }
 
 /// The radio's thread: orders, deliveries, sleep, arrivals.
-fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order>, wake: &OwnedFd) {
+fn carry(
+    links: Vec<AirLink>,
+    channels: Vec<AirChannel>,
+    cells: Option<(Cells, OwnedFd)>,
+    orders: &Receiver<Order>,
+    wake: &OwnedFd,
+) {
     let origin = Instant::now();
     let (taps, mut pairs): (Vec<[SyncDevice; 2]>, Vec<Pair>) =
         links.into_iter().map(|link| (link.taps, Pair { macs: link.macs, links: link.links })).unzip();
@@ -134,6 +148,9 @@ fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order
         channels.into_iter().map(|it| (it.taps, Channel::new(it.macs, it.medium))).unzip();
     let of_links = watched.len();
     watched.extend(stations.iter().flatten().map(|tap| PollFd::new(tap, PollFlags::IN)));
+    let of_channels = watched.len();
+    let (mut cells, radios) = cells.unzip();
+    watched.extend(radios.iter().map(|radios| PollFd::new(radios, PollFlags::IN)));
     let mut incoming = vec![0; FRAME_BYTES];
     let mut outgoing = Vec::with_capacity(FRAME_BYTES);
     let mut now = origin.elapsed();
@@ -152,7 +169,8 @@ fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order
                 Order::Count(reply) => {
                     let links = pairs.iter().map(Pair::counts).collect();
                     let channels = channels.iter().map(Channel::counts).collect();
-                    drop(reply.send(Counts { links, channels }));
+                    let cells = cells.as_ref().map(Cells::counts).unwrap_or_default();
+                    drop(reply.send(Counts { links, channels, cells }));
                 }
                 Order::Stop => return,
             }
@@ -163,8 +181,12 @@ fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order
         for (channel, taps) in channels.iter_mut().zip(&stations) {
             channel.deliver(now, taps, &mut outgoing);
         }
+        if let Some(cells) = &mut cells {
+            cells.deliver(now);
+        }
         let due = pairs.iter().flat_map(|pair| &pair.links).filter_map(air::Link::poll_timeout);
-        let due = due.chain(channels.iter().filter_map(Channel::due)).min();
+        let due = due.chain(channels.iter().filter_map(Channel::due));
+        let due = due.chain(cells.as_ref().and_then(Cells::due)).min();
         match poll(&mut watched, due.map(|due| timespec(due.saturating_sub(now))).as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return tracing::error!("the radio stops: {error}"),
@@ -180,13 +202,18 @@ fn carry(links: Vec<AirLink>, channels: Vec<AirChannel>, orders: &Receiver<Order
         for ((tap, link), _) in ends.zip(ready).filter(|(_, ready)| *ready) {
             accept(tap, link, now, &mut incoming);
         }
-        let mut ready = watched[of_links..].iter().map(|tap| tap.revents().contains(PollFlags::IN));
+        let mut ready =
+            watched[of_links..of_channels].iter().map(|tap| tap.revents().contains(PollFlags::IN));
         for (channel, taps) in channels.iter_mut().zip(&stations) {
             for (station, tap) in taps.iter().enumerate() {
                 if ready.next() == Some(true) {
                     channel.accept(tap, station, now, &mut incoming);
                 }
             }
+        }
+        let is_waiting = watched[of_channels..].iter().any(|radios| !radios.revents().is_empty());
+        if let Some(cells) = cells.as_mut().filter(|_| is_waiting) {
+            cells.accept(now);
         }
     }
 }

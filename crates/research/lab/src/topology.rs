@@ -15,6 +15,8 @@ use air::{LinkConfig, MediumConfig};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use serde::{Deserialize, Serialize};
 
+use crate::wi_fi::WiFi;
+
 /// Octets of a link's MTU unless the scenario says otherwise.
 const MTU_BYTES: u16 = 1500;
 
@@ -30,6 +32,9 @@ pub struct Topology {
     /// The channels that they share.
     #[serde(default)]
     pub channels: Vec<Channel>,
+    /// The Wi-Fi networks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wi_fi: Vec<WiFi>,
 }
 
 /// A channel that places share by radio.
@@ -184,6 +189,13 @@ impl Topology {
         addresses.map(IpAddr::from).map(|via| Route { to: via.into(), via }).collect()
     }
 
+    /// The address of a place on a Wi-Fi network.
+    pub fn address_by_wi_fi(&self, network: &str, place: &str) -> Option<Ipv4Addr> {
+        let number = self.wi_fi.iter().position(|other| other.name == network)?;
+        let member = self.wi_fi[number].member(place)?;
+        Some(member_ipv4(u8::try_from(number).ok()?, member))
+    }
+
     fn end(&self, link: &str, place: &str) -> Option<(u8, End)> {
         let number = self.link_number(link)?;
         let [first, second] = &self.links[usize::from(number)].ends;
@@ -236,6 +248,11 @@ pub(crate) fn mac_of(link: u8, end: End) -> [u8; 6] {
 /// The address of a station of a channel; there are at most 254.
 pub(crate) fn station_ipv4(channel: u8, station: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, channel, host(station))
+}
+
+/// The address of a member of a Wi-Fi network; there are at most 100.
+pub(crate) fn member_ipv4(network: u8, member: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 79, network, host(member))
 }
 
 pub(crate) fn station_mac(channel: u8, station: usize) -> [u8; 6] {

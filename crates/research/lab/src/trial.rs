@@ -20,6 +20,7 @@ use crate::run::Run;
 use crate::scenario::{Action, Content, Daemon, HTTP_PORT, Scenario, Start};
 use crate::stream::Flow;
 use crate::traffic::Traffic;
+use crate::wi_fi;
 
 /// Runs a scenario once for each of its seeds, in order, and passes each outcome to `report`.
 ///
@@ -130,6 +131,9 @@ type Daemons<'a> = Vec<(&'a Daemon, Running)>;
 
 impl Trial<'_> {
     fn run(&self, seed: u64) -> Result<Outcome, LabError> {
+        let joined = wi_fi::daemons(&self.scenario.topology.wi_fi);
+        let joined = joined.iter().map(|daemon| self.start_daemon(daemon));
+        let joined: Vec<Running> = joined.collect::<Result<_, _>>()?;
         let servers = self.start_servers()?;
         let mut daemons = Daemons::new();
         for daemon in self.scenario.daemons.iter().filter(|daemon| !daemon.later) {
@@ -149,6 +153,7 @@ impl Trial<'_> {
         }
         daemons.into_iter().rev().for_each(|(_, running)| running.stop());
         drop(servers);
+        joined.into_iter().rev().for_each(Running::stop);
         let scenario = self.scenario.name.clone();
         let Carried { downloads, fetches, streams, exchanges, said } = carried;
         Ok(Outcome {

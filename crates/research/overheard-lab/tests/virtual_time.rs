@@ -7,6 +7,7 @@
 )]
 
 mod scenarios;
+mod wi_fi;
 
 use std::time::{Duration, Instant};
 

@@ -45,8 +45,10 @@ class Sentences(unittest.TestCase):
     def test_an_impossible_topology_is_named(self):
         loop = lab.Scenario("loop").link("one", "one", lab.Link())
         self.says("the link `air` has `one` at both ends", loop.check)
+        wi_fi = lab.Scenario("wifi").wi_fi({"ap": (0, 0), "station": (9, 0)}, monitors=["nobody"])
+        self.says("the Wi-Fi network `wifi` has no place `nobody` for a monitor", wi_fi.check)
         self.says("there is no place `nowhere`", call().command(1, "nowhere", "true").check)
-        self.says("is not on a link or channel `wire`", lambda: call().address("station", "wire"))
+        self.says("is not on a link, channel or Wi-Fi network `wire`", lambda: call().address("station", "wire"))
 
     def test_a_missing_kernel_is_named_with_the_commands_that_mend_it(self):
         before = os.environ.get("OVERHEARD_LAB_KERNEL")

@@ -245,6 +245,7 @@ fn topology(network: &Network) -> Topology {
             stations: stations.clone(),
             medium: network.medium.clone(),
         }],
+        ..Topology::default()
     };
     topology.places.extend(stations.iter().map(|name| place(name, true)));
     for &router in &network.active {

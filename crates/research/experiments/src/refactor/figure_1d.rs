@@ -83,6 +83,7 @@ fn topology() -> Topology {
         places: names().map(|name| Place { name, ..Place::default() }).into(),
         links: Vec::new(),
         channels: vec![Channel { name: CELL.to_owned(), stations: names().into(), medium }],
+        ..Topology::default()
     };
     for number in 0..topology.places.len() {
         let others = if number == 1 { &STATIONS[..] } else { &[RELAY] };

@@ -82,6 +82,7 @@ impl Trial {
                 Link::new(RADIOS[1], GATEWAYS[1], STATION, radio()),
             ],
             channels: Vec::new(),
+            ..Topology::default()
         };
         topology.places[0].routes = topology.default_routes(WIRE, GATEWAYS[0]);
         // Traffic from stations uses the operator's wires like all other traffic.

@@ -179,6 +179,7 @@ impl Trial {
             places: names().map(|name| Place { name, ..Place::default() }).into(),
             links: Vec::new(),
             channels: vec![Channel { name: CELL.to_owned(), stations: names().into(), medium }],
+            ..Topology::default()
         };
         for number in 0..topology.places.len() {
             let others = if number == 0 { &STATIONS[..] } else { &[GATEWAY] };

@@ -108,6 +108,7 @@ impl Trial {
             places: names.map(place).collect(),
             links: vec![Link::new(WIRE, SERVER, GATEWAY, wire)],
             channels: vec![Channel { name: CELL.to_owned(), stations, medium }],
+            ..Topology::default()
         };
         for number in 0..topology.places.len() {
             let routes = match topology.places[number].name.as_str() {

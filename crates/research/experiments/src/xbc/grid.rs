@@ -125,7 +125,7 @@ impl Grid {
         let stations = places.iter().map(|place| place.name.clone()).collect();
         places.push(server_place);
         let channel = Channel { name: CHANNEL.to_owned(), stations, medium: self.medium() };
-        Topology { places, links, channels: vec![channel] }
+        Topology { places, links, channels: vec![channel], ..Topology::default() }
     }
 
     fn daemons(&self, setting: &Setting<'_>, pair: u8) -> [Daemon; 2] {

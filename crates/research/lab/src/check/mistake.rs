@@ -1,6 +1,6 @@
 //! Mistakes in a scenario.
 
-use super::{LONGEST_SECONDS, MOST_DATAGRAMS};
+use super::{LONGEST_SECONDS, MOST_DATAGRAMS, MOST_RADIOS, MOST_WAITING_FRAMES};
 
 /// A mistake in a scenario.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -36,6 +36,26 @@ pub enum Mistake {
     ManyStations(String),
     #[error("the channel `{channel}` has the station `{station}` twice")]
     StationTwice { channel: String, station: String },
+    #[error("there are more than 255 Wi-Fi networks")]
+    ManyNetworks,
+    #[error("the Wi-Fi networks have {0} radios, and the kernel simulates at most {MOST_RADIOS}")]
+    ManyRadios(usize),
+    #[error("the Wi-Fi network's name `{0}` is not 1 to 12 letters and digits")]
+    NetworkName(String),
+    #[error("the Wi-Fi network `{network}` has {members} places and positions for {positions}")]
+    Members { network: String, members: usize, positions: usize },
+    #[error("the Wi-Fi network `{network}` has the place `{member}` twice")]
+    MemberTwice { network: String, member: String },
+    #[error("the Wi-Fi network `{network}` has no place `{monitor}` for a monitor")]
+    Monitor { network: String, monitor: String },
+    #[error("the Wi-Fi network `{0}` needs a radio of standard `g`: the simulated radios have no other")]
+    Standard(String),
+    #[error("the Wi-Fi network `{0}` names listeners of its medium: `monitors` names their places")]
+    Listeners(String),
+    #[error(
+        "{frames} frames wait at a station of the Wi-Fi network `{network}`, and at most {MOST_WAITING_FRAMES} may"
+    )]
+    WaitingFrames { network: String, frames: usize },
     #[error("{0} is not a time from 0 to {LONGEST_SECONDS} seconds")]
     Time(f64),
     #[error("the content name `{0}` is not letters, digits, `-`, `_` and `.`")]

@@ -34,6 +34,8 @@ pub struct Boot {
     pub processor: Option<usize>,
     /// The guest's memory. Unused memory costs nothing.
     pub memory_mebibytes: u32,
+    /// Simulated radios of Wi-Fi; the kernel's own number if there are none.
+    pub radios: usize,
     /// Wall-clock time without progress after which the guest is killed.
     pub silence: Duration,
 }
@@ -41,7 +43,14 @@ pub struct Boot {
 impl Boot {
     /// A boot with the usual memory and patience.
     pub fn new(command: Vec<String>, seed: u64) -> Self {
-        Self { command, seed, processor: None, memory_mebibytes: 768, silence: Duration::from_secs(300) }
+        Self {
+            command,
+            seed,
+            processor: None,
+            memory_mebibytes: 768,
+            radios: 0,
+            silence: Duration::from_secs(300),
+        }
     }
 
     /// Boots, runs the command to its end, and powers off. Every 20 ms `progress` returns whether there was
@@ -150,6 +159,9 @@ impl Boot {
         command.arg("seccomp=on");
         command.args(["time-travel=inf-cpu", &format!("time-travel-start={CLOCK_START}"), "norandmaps"]);
         command.args(["rootfstype=hostfs", "rootflags=/", "rw", "con=null", "con0=fd:0,fd:1", "quiet"]);
+        if self.radios > 0 {
+            command.arg(format!("mac80211_hwsim.radios={}", self.radios));
+        }
         // The kernel mixes its command line into its random pool, so it must not contain a folder that
         // changes. The guest's root is the machine's, where this leads to the kernel's folder.
         command.arg("init=/proc/self/cwd/init").current_dir(folder);

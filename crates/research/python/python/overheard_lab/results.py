@@ -1,4 +1,4 @@
-"""Outcomes as Arrow tables, one row a download, stream, fetch, link direction or simulated flow."""
+"""Outcomes as Arrow tables, one row a download, stream, fetch, link direction, station or simulated flow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Results:
         self.cells = cells or [{} for _ in outcomes]
 
     def table(self, what: str) -> pa.Table:
-        """`downloads`, `streams`, `fetches`, `links` or `sim`: columns of the cell, the seed, and the measurements."""
+        """`downloads`, `streams`, `fetches`, `links`, `stations` or `sim`: columns of the cell, the seed, and the measurements."""
         rows = list(self.rows(what))
         columns = list(dict.fromkeys(key for row in rows for key in row))
         return pa.table({column: [row.get(column) for row in rows] for column in columns})
@@ -53,6 +53,11 @@ class Results:
     def links(self) -> pa.Table:
         """Each direction of each link, and what crossed it."""
         return self.table("links")
+
+    @property
+    def stations(self) -> pa.Table:
+        """Each station of each channel, and each member of each Wi-Fi network: what it put on the air."""
+        return self.table("stations")
 
     @property
     def sim(self) -> pa.Table:
@@ -99,10 +104,20 @@ def _fetches(outcome: Row) -> Iterator[Row]:
 def _links(outcome: Row) -> Iterator[Row]:
     for link in outcome.get("links", []):
         for direction in ("forward", "backward"):
-            row: Row = {"link": link["name"], "direction": direction}
-            for what, count in link[direction].items():
-                row |= {f"{what}_{unit}": number for unit, number in count.items()} if isinstance(count, dict) else {what: count}
-            yield row
+            yield {"link": link["name"], "direction": direction, **_counts(link[direction])}
+
+
+def _stations(outcome: Row) -> Iterator[Row]:
+    for channel in outcome.get("channels", []):
+        for number, station in enumerate(channel["stations"], 1):
+            yield {"channel": channel["name"], "host": number, **_counts(station)}
+
+
+def _counts(counted: Row) -> Row:
+    row: Row = {}
+    for what, count in counted.items():
+        row |= {f"{what}_{unit}": number for unit, number in count.items()} if isinstance(count, dict) else {what: count}
+    return row
 
 
 _ROWS: dict[str, Callable[[Row], Iterator[Row]]] = {
@@ -110,6 +125,7 @@ _ROWS: dict[str, Callable[[Row], Iterator[Row]]] = {
     "streams": _streams,
     "fetches": _fetches,
     "links": _links,
+    "stations": _stations,
     "sim": _simulated,
 }
 

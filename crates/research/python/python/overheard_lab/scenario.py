@@ -20,7 +20,8 @@ class Scenario:
     """One scenario. Every method that adds something returns the scenario, so that calls can be chained.
 
     Link number n is 10.77.n.0/24; its first end is host 1, and its second end host 2. Channel number c is
-    10.78.c.0/24, and its stations are hosts 1, 2 and so on.
+    10.78.c.0/24, and its stations are hosts 1, 2 and so on. Wi-Fi network number w is 10.79.w.0/24, and its access
+    point is host 1.
     """
 
     def __init__(self, name: str, bound_seconds: float = 3600.0, **parameters: str) -> None:
@@ -50,7 +51,7 @@ class Scenario:
     # Places and what joins them
 
     def place(self, name: str, *, forwards: bool = False, routes: dict[str, str] | None = None, **parameters: str) -> Scenario:
-        """A place. Links and channels add the places that they name; this sets what they cannot know."""
+        """A place. Links, channels and Wi-Fi networks add the places that they name; this sets what they cannot know."""
         place = self._place(name)
         place["forwards"] = forwards
         place["routes"] = [{"to": to, "via": via} for to, via in (routes or {}).items()]
@@ -81,15 +82,44 @@ class Scenario:
         self._topology["channels"].append({"name": name, "stations": list(positions), "medium": medium})
         return self
 
+    def wi_fi(
+        self,
+        positions: dict[str, tuple[float, float]],
+        name: str = "wifi",
+        *,
+        monitors: Sequence[str] = (),
+        protection: str = "open",
+        **medium: Any,
+    ) -> Scenario:
+        """A Wi-Fi network of the kernel's own 802.11g (mac80211_hwsim, its rate control, hostapd, wpa_supplicant).
+
+        The first place is the access point; positions are in metres. Radios in `monitors` also have the interface
+        `{name}mon`, in monitor mode. `protection` is `open` or `wpa2`. `medium` has keys of `air::MediumConfig`; its
+        ranges are those of 6 Mbit/s.
+        """
+        access_point, *stations = positions
+        for place in positions:
+            self._place(place)
+        radio = {"standard": "g", "rate": "6Mbit/s", "retry_limit": 7}
+        medium = {"radio": radio, **medium, "stations": [list(map(float, at)) for at in positions.values()]}
+        network = {"name": name, "access_point": access_point, "stations": stations, "medium": medium}
+        networks = self._topology.setdefault("wi_fi", [])
+        networks.append({**network, "monitors": list(monitors), "protection": protection})
+        return self
+
     def address(self, place: str, on: str) -> str:
-        """The IPv4 address of a place on a link or channel."""
+        """The IPv4 address of a place on a link, a channel, or a Wi-Fi network."""
         for number, link in enumerate(self._topology["links"]):
             if link["name"] == on and place in link["ends"]:
                 return f"10.77.{number}.{link['ends'].index(place) + 1}"
         for number, channel in enumerate(self._topology["channels"]):
             if channel["name"] == on and place in channel["stations"]:
                 return f"10.78.{number}.{channel['stations'].index(place) + 1}"
-        raise LabError(f"scenario `{self.name}`: `{place}` is not on a link or channel `{on}`")
+        for number, network in enumerate(self._topology.get("wi_fi", [])):
+            members = [network["access_point"], *network["stations"]]
+            if network["name"] == on and place in members:
+                return f"10.79.{number}.{members.index(place) + 1}"
+        raise LabError(f"scenario `{self.name}`: `{place}` is not on a link, channel or Wi-Fi network `{on}`")
 
     # Programs
 
