@@ -85,7 +85,7 @@ impl Running {
             Self { program: Program::start(place, command, package_of(&daemon.command[0]))?, log };
         let deadline = Instant::now() + Duration::from_secs(daemon.ready.within_seconds());
         let mut wait = Duration::ZERO;
-        while !is_ready(&daemon.ready, place, placeholders, &daemon.name)? {
+        while !is_ready(daemon, place, placeholders, &running.log)? {
             if running.program.wait_until(Instant::now() + wait)?.is_some() {
                 return Err(running.complain(daemon, "ended before it was ready"));
             }
@@ -136,17 +136,22 @@ impl Running {
 }
 
 fn is_ready(
-    ready: &Ready,
+    daemon: &Daemon,
     place: &Namespace,
     placeholders: &Placeholders,
-    daemon: &str,
+    log: &Path,
 ) -> Result<bool, LabError> {
-    match ready {
+    let name = daemon.name.as_str();
+    match &daemon.ready {
         Ready::AtOnce => Ok(true),
-        Ready::Path(path) => Ok(Path::new(&placeholders.fill(path, Some(daemon))).exists()),
-        Ready::Interface(name) => place.enter(|| is_up(name)),
+        Ready::Path(path) => Ok(Path::new(&placeholders.fill(path, Some(name))).exists()),
+        Ready::Interface(interface) => place.enter(|| is_up(interface)),
         Ready::Listening(port) => place.enter(|| is_listening(*port)),
-        Ready::Succeeds { command, .. } => match run_command(command, Some(daemon), place, placeholders) {
+        Ready::Said { text, .. } => {
+            let said = fs::read(log).unwrap_or_default();
+            Ok(String::from_utf8_lossy(&said).contains(text))
+        }
+        Ready::Succeeds { command, .. } => match run_command(command, Some(name), place, placeholders) {
             Ok(_) => Ok(true),
             Err(LabError::Command { .. }) => Ok(false),
             Err(error) => Err(error),

@@ -142,6 +142,13 @@ pub enum Ready {
     Interface(String),
     /// When something listens on this TCP port in its place.
     Listening(u16),
+    /// When it has written this text to its output.
+    Said {
+        /// The text.
+        text: String,
+        /// Seconds until the daemon counts as failed.
+        within_seconds: u64,
+    },
     /// When a command succeeds in its place. Each try may take ten seconds; the daemon has this many for it.
     Succeeds {
         /// The program and its arguments.
@@ -157,7 +164,7 @@ impl Ready {
 
     pub(crate) fn within_seconds(&self) -> u64 {
         match self {
-            Self::Succeeds { within_seconds, .. } => *within_seconds,
+            Self::Said { within_seconds, .. } | Self::Succeeds { within_seconds, .. } => *within_seconds,
             _ => Self::WITHIN_SECONDS,
         }
     }

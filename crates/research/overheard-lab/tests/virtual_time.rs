@@ -119,7 +119,7 @@ fn daemons_events_and_a_chain_of_downloads_go_through_a_gateway() {
     let waited_for = |name: &str, ready| Daemon {
         name: name.to_owned(),
         place: "station".to_owned(),
-        command: shell("sleep 0.5; touch {socket}; sleep 1000"),
+        command: shell("sleep 0.5; touch {socket}; echo all set; sleep 1000"),
         ready,
         status: Vec::new(),
         ..daemon.clone()
@@ -127,6 +127,7 @@ fn daemons_events_and_a_chain_of_downloads_go_through_a_gateway() {
     let daemons = vec![
         waited_for("interface", Ready::Interface("air".to_owned())),
         waited_for("path", Ready::Path("{socket}".to_owned())),
+        waited_for("text", Ready::Said { text: "all set".to_owned(), within_seconds: 5 }),
         waited_for("command", Ready::Succeeds { command: shell("test -e {socket}"), within_seconds: 5 }),
         daemon.clone(),
     ];

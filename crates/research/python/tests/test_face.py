@@ -42,6 +42,9 @@ class Sentences(unittest.TestCase):
         scenario = call().program("station", ["no-such-program", "-x"], name="vpn")
         self.says("the program `no-such-program` of `vpn` is not installed", lambda: scenario.run(driver="virtual"))
 
+    def test_two_conditions_of_readiness_are_named(self):
+        self.says("has `ready` and `says`: give one", lambda: call().program("station", "true", ready=80, says="up"))
+
     def test_an_impossible_topology_is_named(self):
         loop = lab.Scenario("loop").link("one", "one", lab.Link())
         self.says("the link `air` has `one` at both ends", loop.check)
@@ -161,6 +164,11 @@ class Guide(unittest.TestCase):
         import peers
 
         self.has("peers", peers.table())
+
+    def test_wi_fi(self):
+        import wi_fi
+
+        self.has("wi_fi", wi_fi.kept_table())
 
     def test_engines(self):
         import overhead

@@ -32,8 +32,7 @@ fn access_point(network: &WiFi) -> Daemon {
         "interface={name}\ndriver=nl80211\nssid={name}\nhw_mode=g\nchannel=1\n\
          supported_rates=60 90 120 180 240 360 480 540\nbasic_rates=60 120 240\n{security}"
     );
-    let beacons = format!("iw dev {name} info | grep -q 'channel 1 '");
-    daemon(network, &network.access_point, &["hostapd", "{config}"], config, beacons)
+    daemon(network, &network.access_point, &["hostapd", "{config}"], config, "AP-ENABLED")
 }
 
 fn station(network: &WiFi, place: &str) -> Daemon {
@@ -43,19 +42,18 @@ fn station(network: &WiFi, place: &str) -> Daemon {
         Protection::Wpa2 => format!("psk=\"{PASSPHRASE}\""),
     };
     let config = format!("network={{\nssid=\"{name}\"\nscan_freq={MEGAHERTZ}\n{security}\n}}\n");
-    let joined = format!("iw dev {name} station dump | grep -q 'authorized:.*yes'");
     let command = ["wpa_supplicant", "-i", name, "-D", "nl80211", "-c", "{config}"];
-    daemon(network, place, &command, config, joined)
+    daemon(network, place, &command, config, "CTRL-EVENT-CONNECTED")
 }
 
-fn daemon(network: &WiFi, place: &str, command: &[&str], config: String, ready: String) -> Daemon {
+fn daemon(network: &WiFi, place: &str, command: &[&str], config: String, ready: &str) -> Daemon {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     Daemon {
         name: format!("{}-{place}", network.name),
         place: place.to_owned(),
         command: owned(command),
         config,
-        ready: Ready::Succeeds { command: owned(&["sh", "-c", &ready]), within_seconds: WITHIN_SECONDS },
+        ready: Ready::Said { text: ready.to_owned(), within_seconds: WITHIN_SECONDS },
         status: Vec::new(),
         later: false,
     }

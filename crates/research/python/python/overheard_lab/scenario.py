@@ -131,6 +131,7 @@ class Scenario:
         name: str | None = None,
         config: str = "",
         ready: Ready = None,
+        says: str | None = None,
         within_seconds: int = 30,
         status: Sequence[str] = (),
         later: bool = False,
@@ -138,14 +139,16 @@ class Scenario:
         """Anybody's program, in the foreground, for the whole run. Text runs in a shell.
 
         It is ready at once; or when a path (`/…` or `{socket}`) exists, an interface is up, something listens on a
-        TCP port (a number), or a command (a list) succeeds. In its texts, `{config}` is its configuration file,
-        `{folder}` a folder of the run, and `{files}` the folder of `file`.
+        TCP port (a number), or a command (a list) succeeds; or, with `says`, when it has written that text. In its
+        texts, `{config}` is its configuration file, `{folder}` a folder of the run, and `{files}` the folder of `file`.
         """
         words = ["sh", "-c", command] if isinstance(command, str) else list(command)
         called = name or f"{place}-{len(self._scenario['daemons'])}"
         self._place(place)
         daemon = {"name": called, "place": place, "command": words, "config": config, "later": later}
-        ready_when = _ready(ready, within_seconds)
+        if says and ready is not None:
+            raise LabError(f"scenario `{self.name}`: the program `{called}` has `ready` and `says`: give one of them")
+        ready_when = {"said": {"text": says, "within_seconds": within_seconds}} if says else _ready(ready, within_seconds)
         self._scenario["daemons"].append({**daemon, "ready": ready_when, "status": list(status)})
         return self
 
