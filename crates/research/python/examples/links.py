@@ -1,11 +1,11 @@
-"""The experiment on links on the Python face: one download of 3 MB over loss and distance, five ways."""
+"""The experiment on links on the Python face: one transfer of 3 MB over loss and distance, five ways."""
 
 from overheard_lab import Random, Scenario, bottleneck, estimate
 
 PLACES = [(0, 100), (10, 20), (10, 100)]
 WAYS = [("bare", "cubic"), ("bare", "bbr"), ("off", "cubic"), ("adaptive", "cubic"), ("adaptive", "bbr")]
 COMMAND = ["links", "--figure", "downloads", "--seeds", "1"]
-CONTENT = "random-long"
+CONTENT, BYTES = "random-long", 3_000_000
 # The experiments' stations have this route to a server behind the gateway, also where there is none. One more route is
 # another run, as another seed is.
 BEYOND = ["10.77.1.1/32"]
@@ -17,13 +17,12 @@ def scenario(scheme, control, loss, round_trip):
     parameters = {"net__ipv4__tcp_congestion_control": control}
     bench = Scenario(name, bound_seconds=START_SECONDS + BOUND_SECONDS, **parameters)
     bench.link("gateway", "station", bottleneck("20Mbit/s", round_trip, loss / 100))
-    # The name is in the request: another one would take another time on the link.
-    bench.serve("gateway", **{CONTENT: Random(3_000_000)})
+    bench.content(CONTENT, Random(BYTES))
     source = "10.77.0.1"
     if scheme != "bare":
         source = "10.80.0.1"
         bench.tunnel("gateway", "station", scheme, beyond=BEYOND)
-    return bench.download("station", source, CONTENT, at=START_SECONDS, stall_seconds=BOUND_SECONDS)
+    return bench.exchange("station", "gateway", source, CONTENT, answer_bytes=BYTES, at=START_SECONDS)
 
 
 def scenarios():
@@ -33,7 +32,7 @@ def scenarios():
 def row(scenario, driver, seeds=(1,)):
     """The median of the seconds; a download that did not end counts as longer than all others."""
     results = scenario.run(seeds, driver, progress=False)
-    median = estimate("median", [row["seconds"] if row["whole"] else float("inf") for row in results.rows("downloads")])
+    median = estimate("median", [row["seconds"] if row["whole"] else float("inf") for row in results.rows("exchanges")])
     return median and median[0]
 
 

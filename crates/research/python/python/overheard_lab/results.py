@@ -1,4 +1,6 @@
-"""Outcomes as Arrow tables, one row a download, stream, fetch, link direction, station or simulated flow."""
+"""Outcomes as Arrow tables, one row a download, stream, fetch, exchange, link direction, station or
+simulated flow.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ class Results:
         self.cells = cells or [{} for _ in outcomes]
 
     def table(self, what: str) -> pa.Table:
-        """`downloads`, `streams`, `fetches`, `links`, `stations` or `sim`: columns of the cell, the seed, and the measurements."""
+        """`downloads`, `streams`, `fetches`, `exchanges`, `links`, `stations` or `sim`: columns of the cell, the seed, and the measurements."""
         rows = list(self.rows(what))
         columns = list(dict.fromkeys(key for row in rows for key in row))
         return pa.table({column: [row.get(column) for row in rows] for column in columns})
@@ -48,6 +50,11 @@ class Results:
     def fetches(self) -> pa.Table:
         """Each content that a web user fetched."""
         return self.table("fetches")
+
+    @property
+    def exchanges(self) -> pa.Table:
+        """Each exchange over TCP: how it ended, its seconds and octets."""
+        return self.table("exchanges")
 
     @property
     def links(self) -> pa.Table:
@@ -101,6 +108,11 @@ def _fetches(outcome: Row) -> Iterator[Row]:
         yield from ({"client": number, **fetch} for fetch in fetched)
 
 
+def _exchanges(outcome: Row) -> Iterator[Row]:
+    for number, exchange in enumerate(outcome.get("exchanges", [])):
+        yield {"exchange": number, "whole": exchange["ending"] == "complete" and exchange["intact"], **exchange}
+
+
 def _links(outcome: Row) -> Iterator[Row]:
     for link in outcome.get("links", []):
         for direction in ("forward", "backward"):
@@ -124,6 +136,7 @@ _ROWS: dict[str, Callable[[Row], Iterator[Row]]] = {
     "downloads": _downloads,
     "streams": _streams,
     "fetches": _fetches,
+    "exchanges": _exchanges,
     "links": _links,
     "stations": _stations,
     "sim": _simulated,

@@ -214,6 +214,17 @@ class Scenario:
         self._scenario["streams"].append({**stream, **timing, "content": content})
         return self
 
+    def exchange(self, client: str, server: str, address: str, content: str, *, answer_bytes: int, answers: int = 1, asks: bool = False, connections: str = "kept", at: float = 0.0) -> Scenario:
+        """Answers over TCP, slices of a content, between two programs of the laboratory.
+
+        With `asks`, the client sends an octet for each; otherwise the server speaks first. They share connections as
+        `connections` says: `kept` (one for all), `new` (one for each), or `at-once`.
+        """
+        exchange = {"client": client, "server": server, "address": address, "asks": asks, "answers": answers}
+        how = {"answer_bytes": answer_bytes, "connections": connections, "content": content, "start_seconds": at}
+        self._scenario.setdefault("exchanges", []).append({**exchange, **how})
+        return self
+
     def web_user(self, place: str, source: str, pages: Iterable[tuple[float, Sequence[str]]]) -> Scenario:
         """A reader of pages: seconds of thought, then the contents of a page, and so on."""
         described = [{"think_seconds": think, "contents": list(contents)} for think, contents in pages]
@@ -221,7 +232,7 @@ class Scenario:
         return self
 
     def content(self, name: str, content: Content) -> Scenario:
-        """A content for streams, or for a server that is there already."""
+        """A content for streams and exchanges, or for a server that is there already."""
         self._contents[name] = content.describe()
         return self
 
