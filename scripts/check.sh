@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What scripts/test.sh leaves to those who wait longer: the documents and guides, the code's own documentation, the oldest
 # Rust that must do, the model of the handshake, a minute of fuzzing, counted instructions, Debian's kernel in
-# QEMU, a big-endian processor of 32 bits, and every experiment with its claims. scripts/python-check and `make router-check` stand apart.
+# QEMU, a big-endian processor of 32 bits, the Python package with its notebooks, and every experiment with its claims. `make router-check` stands
+# apart.
 source "$(dirname "$0")/steps.sh"
 
 claims=crates/research/experiments/claims.toml
@@ -85,10 +86,14 @@ else
     left_out+=("instructions that a packet takes: $why")
 fi
 if why=$(scripts/in-qemu true 2>&1); then
-    step "in Debian's own kernel: radios" in_qemu --test program --test overhearing -- wi_fi
-    step "in Debian's own kernel: boost" in_qemu --test program -- boost::
+    step "in Debian's own kernel: radios and boost" in_qemu --test program --test overhearing -- wi_fi boost::
 else
     left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: ${why##*$'\n'}")
+fi
+if why=$(scripts/python-check --why-not 2>&1); then
+    step "the Python package and its notebooks" scripts/python-check
+else
+    left_out+=("the Python package and its notebooks: ${why##*$'\n'}")
 fi
 step "a sample of the kept rows, again" kept_rows
 step "every experiment, a few cells of each figure" experiments
