@@ -3,15 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::thread::sched_getaffinity;
-
 use crate::error::{Doing, LabError};
 use crate::guest::Line;
 use crate::outcome::Outcome;
 use crate::programs::Programs;
 use crate::scenario::Scenario;
 use crate::trial::run_here;
-use crate::virtual_time::{Boot, Kernel, SILENCE, Scratch, SeedLibrary};
+use crate::virtual_time::{Boot, Claim, Kernel, SILENCE, Scratch, SeedLibrary, processors};
 
 /// The kernel and the clock.
 #[derive(Debug, Clone)]
@@ -104,12 +102,14 @@ fn run_virtual(
     let done = Mutex::new(vec![Vec::new(); slices.len()]);
     let report = Mutex::new(report);
     let failure = Mutex::new(None);
-    let work = |processor: usize| {
+    let processors = processors()?;
+    let work = |number: usize| {
+        let claim = Claim::any(&processors, number);
         loop {
             let next = lock(&queue).next();
             let Some((index, slice)) = next else { return };
             let report = |outcome: &Outcome| lock(&report)(outcome);
-            match boot(how, &library, slice, processor, &report) {
+            match boot(how, &library, slice, claim.processor(), &report) {
                 Ok(outcomes) => lock(&done)[index] = outcomes,
                 Err(error) => {
                     lock(&failure).get_or_insert(error);
@@ -120,11 +120,11 @@ fn run_virtual(
         }
     };
     std::thread::scope(|scope| {
-        for processor in processors()?.into_iter().take(how.kernels.min(slices.len())) {
-            scope.spawn(move || work(processor));
+        for number in 0..processors.len().min(how.kernels).min(slices.len()) {
+            let work = &work;
+            scope.spawn(move || work(number));
         }
-        Ok::<(), LabError>(())
-    })?;
+    });
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None => Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()),
@@ -139,12 +139,6 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn sliced(scenario: &Scenario, how: &Virtual) -> impl Iterator<Item = Scenario> {
     let seeds = scenario.seeds.chunks(how.seeds_per_boot.max(1));
     seeds.map(|seeds| Scenario { seeds: seeds.to_vec(), ..scenario.clone() })
-}
-
-/// The processors that this process may use.
-fn processors() -> Result<Vec<usize>, LabError> {
-    let set = sched_getaffinity(None).doing(|| "learn which processors there are".to_owned())?;
-    Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|processor| set.is_set(*processor)).collect())
 }
 
 /// Boots a kernel for one slice, and follows the file into which the guest writes.

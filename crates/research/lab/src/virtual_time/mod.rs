@@ -12,6 +12,7 @@
 
 mod boot;
 pub mod cache;
+mod claim;
 mod library;
 mod scratch;
 
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 pub use boot::Boot;
 pub(crate) use boot::SILENCE;
+pub(crate) use claim::{Claim, processors};
 pub use library::SeedLibrary;
 pub(crate) use scratch::Scratch;
 

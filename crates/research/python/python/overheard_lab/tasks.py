@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ._native import LabError
@@ -35,32 +31,4 @@ def run_task(task: dict[str, Any]) -> dict[str, Any]:
     if task["kernel"] is not None and (kernel := digest(find_kernel())) != task["kernel"]:
         who = f"this worker ({os.uname().nodename}) has the kernel {kernel[:16]}, and the sweep has {task['kernel'][:16]}"
         raise WrongVersion(f"{who}: install the same kernel on both")
-    with own_processor():
-        return run_description(task["description"], [task["seed"]], task["driver"])[0]
-
-
-@contextmanager
-def own_processor() -> Iterator[None]:
-    """Keeps this thread on a processor that no other task of this machine uses, while there is one.
-
-    A virtual-time kernel stays on one processor; two on the same would wait for each other.
-    """
-    allowed = os.sched_getaffinity(0)
-    lock = None
-    for processor in sorted(allowed):
-        path = os.path.join(tempfile.gettempdir(), f"overheard-processor-{os.getuid()}-{processor}")
-        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            lock = None
-            continue
-        os.sched_setaffinity(0, {processor})
-        break
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, allowed)
-        if lock is not None:
-            os.close(lock)
+    return run_description(task["description"], [task["seed"]], task["driver"])[0]
