@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// A network of 802.11g: an access point and its stations, on a channel of their own.
 ///
-/// Network number `n` is `10.79.n.0/24`. The access point is host 1, and the stations are hosts 2, 3 and so on
-/// in order. Each interface has the network's name.
+/// Network number `n` is `10.79.n.0/24`. The access point is host 1, and the stations are hosts 2, 3 and so
+/// on in order. Each interface has the network's name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WiFi {

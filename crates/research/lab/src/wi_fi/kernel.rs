@@ -175,7 +175,7 @@ impl KernelRadios {
             DefaultNla::new(attribute::TX_INFO, used.collect()),
             DefaultNla::new(attribute::COOKIE, receipt.cookie.to_ne_bytes().to_vec()),
         ];
-        // The kernel drops the oldest frames of a radio that has too many, and then knows the receipt no more.
+        // The kernel drops the oldest frames of a radio that has too many. It knows their receipts no more.
         let _ = self.send(command::TX_INFO_FRAME, attributes);
     }
 

@@ -21,8 +21,8 @@ struct SimulatedRadio {
     name: String,
     /// Its own address.
     address: [u8; 6],
-    /// Its number for `iw`, such as `phy#0`. In a namespace, `iw` does not find a name: sysfs has the names of
-    /// another one.
+    /// Its number for `iw`, such as `phy#0`. In a namespace, `iw` does not find a name: sysfs has the names
+    /// of another one.
     number: String,
 }
 
@@ -123,8 +123,8 @@ impl SimulatedRadio {
         Ok(Self { name, address, number: format!("phy#{}", index.trim()) })
     }
 
-    /// Moves the radio, and makes the interfaces of this member. Those that it had are deleted: an earlier run
-    /// may have left some.
+    /// Moves the radio, and makes the interfaces of this member. Those that it had are deleted: an earlier
+    /// run may have left some.
     fn move_into(&self, place: &Namespace, network: &WiFi, member: &str) -> Result<(), LabError> {
         let (radio, name) = (&self.name, &network.name);
         for interface in fs::read_dir(Path::new(RADIOS).join(radio).join("device/net")).into_iter().flatten()
