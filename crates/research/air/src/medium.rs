@@ -8,9 +8,8 @@
 //! factor; a sending station receives nothing.
 //!
 //! [`crate::timing`] gives the common parts. Here backoffs are drawn and can collide. Not modelled: RTS and
-//! CTS, and propagation delay. Packets use one rate; the sender of a frame can decide its rates
-//! ([`Tries`]). A frame and its
-//! acknowledgement 10 µs later have the same fading; different tries do not.
+//! CTS, and propagation delay. Packets use one rate; the sender of a frame can decide its rates ([`Tries`]).
+//! A frame and its acknowledgement 10 µs later have the same fading; different tries do not.
 //!
 //! The interface is that of a [`crate::Link`]: [`Medium::send`], [`Medium::poll_timeout`],
 //! [`Medium::poll_deliver`].

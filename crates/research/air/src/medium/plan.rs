@@ -14,6 +14,8 @@ use std::time::Duration;
 use crate::Bitrate;
 use crate::timing::{Standard, Timing};
 
+/// A frame has no more tries.
+const MOST_TRIES: usize = u8::MAX as usize;
 /// Octets of a frame check sequence, which a frame does not have here.
 const FCS_BYTES: usize = 4;
 
@@ -68,7 +70,8 @@ impl Plan {
                 usize::from(tries.count),
             ))
         };
-        Self { id, attempts: tries.iter().filter_map(attempt).flatten().collect() }
+        let attempts = tries.iter().filter_map(attempt).flatten();
+        Self { id, attempts: attempts.take(MOST_TRIES).collect() }
     }
 
     /// The try after this many failed ones; the last one also after all.

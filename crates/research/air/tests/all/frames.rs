@@ -74,6 +74,13 @@ fn a_frame_that_nobody_receives_ends_after_its_last_try() {
 }
 
 #[test]
+fn the_tries_of_a_frame_are_bounded() {
+    let endless = [Tries { rate: megabits(54), count: u8::MAX }; 4];
+    let (_, ended, _) = all_of(&mut pair(150.0), Some(1), &endless);
+    assert_eq!(ended[0].tries, 255);
+}
+
+#[test]
 fn a_broadcast_has_one_try_and_no_acknowledgement() {
     let (arrived, ended, _) = all_of(&mut pair(95.0), None, &PLAN);
     assert!(arrived.iter().all(|delivery| delivery.to.is_empty()), "54 Mbit/s do not reach so far");
