@@ -39,7 +39,7 @@ test: ## Install what is missing, then formatting, lints, unit and integration t
 	@scripts/test.sh
 
 check: ## What make test leaves out: documents, guides, the oldest Rust, a model, fuzzing, instructions, QEMU, the quick experiments and their claims
-	@scripts/setup.sh build lab test origins qemu model instructions packages router
+	@scripts/setup.sh build lab test origins qemu model instructions packages router python
 	@scripts/check.sh
 
 experiments: setup build-lab ## Every experiment, whole, with pages in target/experiments
