@@ -6,17 +6,14 @@
 --keep writes the rows to peers.jsonl beside this file; --table prints them as the table of docs/python.md. One download of 3,000,000 random bytes by one TCP connection with cubic, over 20 Mbit/s with a queue of 120 packets.
 """
 
-import argparse
 import base64
-import json
 import shutil
 import subprocess
 from functools import partial
 from pathlib import Path
-from statistics import median
 
+import kept
 import overheard_lab as lab
-import overheard_lab.programs
 
 KEPT = Path(__file__).with_name("peers.jsonl")
 
@@ -118,8 +115,7 @@ def versions():
     """The Debian packages of the others, and the kernel."""
     listed = ["dpkg-query", "-W", "-f", "${Package} ${Version}\n", "openvpn", "n2n", "wireguard-tools", "nginx-light", "curl"]
     packages = subprocess.run(listed, capture_output=True, text=True).stdout.splitlines()
-    kernel = subprocess.run([lab.programs.kernel(), "--version"], capture_output=True, text=True).stdout.strip()
-    return {"kernel": f"User-Mode Linux {kernel}", "packages": packages}
+    return {"kernel": kept.kernel(), "packages": packages}
 
 
 def keep(results, seeds):
@@ -130,19 +126,18 @@ def keep(results, seeds):
         times.setdefault(at, []).append(row["seconds"] if row["whole"] else None)
     lines = [{"run": {"command": f"peers.py --seeds {seeds}", "driver": "virtual", "overheard": lab.__version__, **versions()}}]
     lines += [dict(zip(("loss", "round_trip", "way"), at), seconds=seconds) for at, seconds in sorted(times.items())]
-    KEPT.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    kept.write(KEPT, lines)
 
 
 def table():
     """The kept rows as Markdown: medians."""
-    head, *rows = map(json.loads, KEPT.read_text().splitlines())
+    head, *rows = kept.read(KEPT)
     ways = [way for way in WAYS if any(row["way"] == way for row in rows)]
     places = sorted({(row["loss"], row["round_trip"]) for row in rows})
     seconds = {(row["loss"], row["round_trip"], row["way"]): row["seconds"] for row in rows}
     lines = ["| loss | round trip, ms | " + " | ".join(ways) + " |", "|---|---|" + "---|" * len(ways)]
     for place in places:
-        values = [median(float("inf") if it is None else it for it in seconds[(*place, way)]) for way in ways]
-        cells = [f"{value:.2f}" if value < float("inf") else "longer than 600" for value in values]
+        cells = [kept.cell(seconds[(*place, way)], 600) for way in ways]
         lines.append(f"| {place[0]}% | {place[1]} | " + " | ".join(cells) + " |")
     run = head["run"]
     count = len(rows[0]["seconds"])
@@ -151,16 +146,10 @@ def table():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=1)
+    parser = kept.options(__doc__.splitlines()[0], "peers")
     parser.add_argument("--loss", type=int, nargs="+", default=[0, 1, 5])
     parser.add_argument("--round-trip", type=int, nargs="+", default=[20, 100])
-    parser.add_argument("--engine", default="local")
-    parser.add_argument("--address")
-    parser.add_argument("--store", default="peers")
     parser.add_argument("--chart", default="peers.png")
-    parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     if options.table:
         print(table(), end="")

@@ -6,14 +6,11 @@
 --keep writes the rows to wi_fi.jsonl beside this file; --table prints them as the table of docs/python.md. One download of 3,000,000 random bytes from the access point by one TCP connection with cubic. Every try of a frame fades by itself (Rayleigh); the range of 6 Mbit/s at mean power is 250 m.
 """
 
-import argparse
-import json
-import subprocess
 from pathlib import Path
 from statistics import median
 
+import kept
 import overheard_lab as lab
-import overheard_lab.programs
 
 KEPT = Path(__file__).with_name("wi_fi.jsonl")
 SCHEMES = ["bare", "off", "adaptive"]
@@ -44,41 +41,28 @@ def rows(results):
 def table(head, rows):
     lines = ["| metres | tries a frame | " + " | ".join(SCHEMES) + " |", "|---|---|" + "---|" * len(SCHEMES)]
     for row in rows:
-        seconds = [median(float("inf") if it is None else it for it in row[scheme]) for scheme in SCHEMES]
-        cells = [f"{value:.2f}" if value < float("inf") else "longer than 300" for value in seconds]
+        cells = [kept.cell(row[scheme], 300) for scheme in SCHEMES]
         lines.append(f"| {row['metres']} | {median(row['tries']):.2f} | " + " | ".join(cells) + " |")
     lines += ["", f"Seconds, median of {head['seeds']} seeds; `wi_fi.py --seeds {head['seeds']}`, driver virtual, Overheard {head['overheard']}, {head['kernel']}."]
     return "\n".join(lines) + "\n"
 
 
-def kernel():
-    said = subprocess.run([lab.programs.kernel(), "--version"], capture_output=True, text=True)
-    return f"User-Mode Linux {said.stdout.strip()}"
-
-
 def kept_table():
-    head, *kept = map(json.loads, KEPT.read_text().splitlines())
-    return table(head, kept)
+    head, *kept_rows = kept.read(KEPT)
+    return table(head, kept_rows)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--engine", default="local")
-    parser.add_argument("--address")
-    parser.add_argument("--store", default="wi_fi")
-    parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--table", action="store_true")
-    options = parser.parse_args()
+    options = kept.options(__doc__.splitlines()[0], "wi_fi").parse_args()
     if options.table:
         print(kept_table(), end="")
         return
     grid, seeds = {"metres": METRES, "scheme": SCHEMES}, range(1, options.seeds + 1)
     results = lab.sweep(build, grid, seeds, engine=options.engine, address=options.address, store=options.store)
-    head = {"seeds": options.seeds, "overheard": lab.__version__, "kernel": kernel()}
+    head = {"seeds": options.seeds, "overheard": lab.__version__, "kernel": kept.kernel()}
     print(table(head, rows(results)), end="")
     if options.keep:
-        KEPT.write_text("".join(json.dumps(line) + "\n" for line in [head, *rows(results)]))
+        kept.write(KEPT, [head, *rows(results)])
 
 
 if __name__ == "__main__":
