@@ -142,10 +142,6 @@ impl Medium {
         (id, tries): (u64, &[Tries]),
     ) {
         let plan = Plan::new(id, tries, self.config.radio.standard, self.config.radio.rate);
-        if plan.is_empty() || !self.can_reach(from, to) {
-            self.ended.push_back(Ended { id, from, acknowledged: false, tries: 0 });
-            return;
-        }
         self.offer(now, from, Waiting { to, bytes: frame.len(), frame, plan: Some(plan) });
     }
 
@@ -155,28 +151,30 @@ impl Medium {
         self.ended.pop_front()
     }
 
-    /// Whether both are stations, and two.
-    fn can_reach(&self, from: usize, to: Option<usize>) -> bool {
-        let count = self.stations.len();
-        from < count && to.is_none_or(|to| to < count && to != from)
+    /// Ends a frame that is never on the air. Nobody waits for the end of a packet.
+    fn refuse(&mut self, from: usize, refused: Waiting) {
+        let ended = refused.plan.map(|plan| Ended { id: plan.id, from, acknowledged: false, tries: 0 });
+        self.ended.extend(ended);
     }
 
     fn offer(&mut self, now: Duration, from: usize, waiting: Waiting) {
         self.advance(now);
-        if !self.can_reach(from, waiting.to) {
-            return;
+        let count = self.stations.len();
+        let is_absent = from >= count || waiting.to.is_some_and(|to| to >= count || to == from);
+        if is_absent || waiting.plan.as_ref().is_some_and(Plan::is_empty) {
+            return self.refuse(from, waiting);
         }
         let station = &mut self.stations[from];
         station.counters.offered.add(waiting.bytes);
         let was_idle = station.queue.is_empty() && !station.is_sending;
-        if let Some(refused) = station.queue.push(waiting, self.config.queue_frames, self.config.takes_turns)
-        {
-            station.counters.queue_dropped.add(refused.bytes);
-            let ended = refused.plan.map(|plan| Ended { id: plan.id, from, acknowledged: false, tries: 0 });
-            self.ended.extend(ended);
-        }
+        let refused = station.queue.push(waiting, self.config.queue_frames, self.config.takes_turns);
         let waiting = station.queue.len() - 1;
         station.counters.longest_queue_frames = station.counters.longest_queue_frames.max(waiting);
+        if let Some(refused) = refused {
+            station.counters.queue_dropped.add(refused.bytes);
+            self.refuse(from, refused);
+        }
+        let station = &mut self.stations[from];
         if was_idle {
             let window = self.timing.window(station.retry);
             let backoffs = &mut self.backoffs;

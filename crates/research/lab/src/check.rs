@@ -237,6 +237,7 @@ mod tests {
     use super::*;
     use crate::scenario::{Content, Event};
     use crate::topology::Link;
+    use crate::wi_fi::Protection;
 
     fn sound() -> Scenario {
         let text = r#"{
@@ -285,35 +286,6 @@ mod tests {
             let error = shared.check().unwrap_err().to_string();
             assert!(error.contains(named), "`{error}` does not say `{named}`");
         }
-        let network = |it: &mut Scenario| {
-            let stations = vec!["station".to_owned()];
-            let mut medium = air::MediumConfig { stations: vec![[0.0; 2]; 2], ..Default::default() };
-            medium.radio.standard = Standard::G;
-            let (name, access_point) = ("wifi".to_owned(), "gateway".to_owned());
-            let (monitors, protection) = (Vec::new(), crate::wi_fi::Protection::Open);
-            let network = WiFi { name, access_point, stations, monitors, protection, medium };
-            it.topology.wi_fi = vec![network];
-        };
-        let mut wireless = sound();
-        network(&mut wireless);
-        wireless.check().unwrap();
-        type NetworkChange = fn(&mut WiFi);
-        let of_networks: [(NetworkChange, &str); 8] = [
-            (|it| it.name = "a long network".to_owned(), "not 1 to 12 letters"),
-            (|it| it.name = "air".to_owned(), "called `air`"),
-            (|it| it.stations.clear(), "1 places and positions for 2"),
-            (|it| it.stations[0] = "gateway".to_owned(), "the place `gateway` twice"),
-            (|it| it.monitors.push("nowhere".to_owned()), "no place `nowhere` for a monitor"),
-            (|it| it.medium.radio.standard = Standard::B, "a radio of standard `g`"),
-            (|it| it.medium.listeners.push(1), "`monitors` names their places"),
-            (|it| it.medium.queue_frames = 101, "at most 100 may"),
-        ];
-        for (mistake, named) in of_networks {
-            let mut scenario = wireless.clone();
-            mistake(&mut scenario.topology.wi_fi[0]);
-            let error = scenario.check().unwrap_err().to_string();
-            assert!(error.contains(named), "`{error}` does not say `{named}`");
-        }
         let mistakes: [(Change, &str); 18] = [
             (|it| it.seeds = vec![1, 2, 1], "seed 1 is given twice"),
             (|it| it.seeds = vec![1 << 54], "the largest is 2^54 - 1"),
@@ -349,6 +321,39 @@ mod tests {
         for (mistake, named) in mistakes {
             let mut scenario = sound();
             mistake(&mut scenario);
+            let error = scenario.check().unwrap_err().to_string();
+            assert!(error.contains(named), "`{error}` does not say `{named}`");
+        }
+    }
+
+    #[test]
+    fn each_mistake_of_a_wi_fi_network_is_named() {
+        type Change = fn(&mut WiFi);
+        let mut medium = air::MediumConfig { stations: vec![[0.0; 2]; 2], ..Default::default() };
+        medium.radio.standard = Standard::G;
+        let mut wireless = sound();
+        wireless.topology.wi_fi.push(WiFi {
+            name: "wifi".to_owned(),
+            access_point: "gateway".to_owned(),
+            stations: vec!["station".to_owned()],
+            monitors: Vec::new(),
+            protection: Protection::Open,
+            medium,
+        });
+        wireless.check().unwrap();
+        let mistakes: [(Change, &str); 8] = [
+            (|it| it.name = "a long network".to_owned(), "not 1 to 12 letters"),
+            (|it| it.name = "air".to_owned(), "called `air`"),
+            (|it| it.stations.clear(), "1 places and positions for 2"),
+            (|it| it.stations[0] = "gateway".to_owned(), "the place `gateway` twice"),
+            (|it| it.monitors.push("nowhere".to_owned()), "no place `nowhere` for a monitor"),
+            (|it| it.medium.radio.standard = Standard::B, "a radio of standard `g`"),
+            (|it| it.medium.listeners.push(1), "`monitors` names their places"),
+            (|it| it.medium.queue_frames = 101, "at most 100 may"),
+        ];
+        for (mistake, named) in mistakes {
+            let mut scenario = wireless.clone();
+            mistake(&mut scenario.topology.wi_fi[0]);
             let error = scenario.check().unwrap_err().to_string();
             assert!(error.contains(named), "`{error}` does not say `{named}`");
         }

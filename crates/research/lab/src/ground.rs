@@ -2,7 +2,7 @@
 //! them.
 
 use std::fmt::Write as _;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -292,7 +292,7 @@ fn address_lines(topology: &Topology, place: &Place) -> String {
     }
     for (number, network) in (0_u8..).zip(&topology.wi_fi) {
         if let Some(member) = network.member(&place.name) {
-            lines += &network_lines(number, network, member);
+            lines += &network_lines(network, &place.name, member_ipv4(number, member));
         }
     }
     for route in &place.routes {
@@ -311,7 +311,7 @@ fn channel_lines(number: u8, channel: &Channel, station: usize) -> String {
     let name = &channel.name;
     let mut lines = format!("link set {name} up\n");
     let own = station_ipv4(number, station);
-    let everybody = std::net::Ipv4Addr::new(10, 78, number, 255);
+    let everybody = Ipv4Addr::new(10, 78, number, 255);
     let _ = writeln!(lines, "addr add {own}/24 brd {everybody} dev {name} noprefixroute");
     for other in (0..channel.stations.len()).filter(|other| *other != station) {
         let mac = written(station_mac(number, other));
@@ -325,11 +325,13 @@ fn channel_lines(number: u8, channel: &Channel, station: usize) -> String {
 }
 
 /// The same for a Wi-Fi network, whose neighbours ask for addresses by ARP.
-fn network_lines(number: u8, network: &WiFi, member: usize) -> String {
-    let (name, address) = (&network.name, member_ipv4(number, member));
-    let monitor = network.monitors.iter().any(|place| network.member(place) == Some(member));
-    let monitor = if monitor { format!("link set {} up\n", network.monitor_name()) } else { String::new() };
-    format!("link set {name} up\naddr add {address}/24 dev {name}\n{monitor}")
+fn network_lines(network: &WiFi, place: &str, address: Ipv4Addr) -> String {
+    let name = &network.name;
+    let mut lines = format!("link set {name} up\naddr add {address}/24 dev {name}\n");
+    if network.has_monitor(place) {
+        let _ = writeln!(lines, "link set {} up", network.monitor_name());
+    }
+    lines
 }
 
 /// Discards frames that new interfaces send themselves (multicast reports), until they are silent.

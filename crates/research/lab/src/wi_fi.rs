@@ -60,6 +60,11 @@ impl WiFi {
         self.members().position(|member| member == place)
     }
 
+    /// Whether the radio of a place also has an interface in monitor mode.
+    pub(crate) fn has_monitor(&self, place: &str) -> bool {
+        self.monitors.iter().any(|monitor| monitor == place)
+    }
+
     /// The name of interfaces in monitor mode.
     pub(crate) fn monitor_name(&self) -> String {
         format!("{}mon", self.name)

@@ -8,7 +8,7 @@ use air::{Bitrate, ConfigError};
 use rustix::fd::OwnedFd;
 
 use super::daemons::MEGAHERTZ;
-use super::kernel::{KernelRadios, Receipt, SentFrame};
+use super::kernel::{KernelRadios, LEAST_DBM, Receipt, SentFrame};
 use super::{MovedRadios, WiFi};
 use crate::error::{Doing, LabError};
 use crate::ethernet;
@@ -16,8 +16,6 @@ use crate::outcome::StationCount;
 
 /// Where the first address of a frame is, the receiver's (IEEE Std 802.11-2012, 8.2.3).
 const ADDRESS: std::ops::Range<usize> = 4..10;
-/// The power of the least frame of 6 Mbit/s that a radio receives (table 18-14), in dBm.
-const LEAST_DBM: f64 = -82.0;
 
 /// The networks of a run, and the simulated radios between which they are the air.
 pub struct Cells {
@@ -72,7 +70,7 @@ impl Cells {
         match sender {
             Some((from, cell)) if megahertz == MEGAHERTZ => cell.send(now, from, octets, receipt),
             // A radio of nobody's, or a scan of another channel.
-            _ => self.kernel.conclude(&receipt, false, 0, LEAST_DBM as i32),
+            _ => self.kernel.conclude(&receipt, false, 0),
         }
     }
 
@@ -85,7 +83,7 @@ impl Cells {
             while let Some(ended) = cell.medium.poll_ended(now) {
                 if let Some(receipt) = cell.sent.remove(&ended.id) {
                     let Ended { acknowledged, tries, .. } = ended;
-                    self.kernel.conclude(&receipt, acknowledged, tries, LEAST_DBM as i32);
+                    self.kernel.conclude(&receipt, acknowledged, tries);
                 }
             }
         }
@@ -132,8 +130,8 @@ impl Cell {
         let rate = rate.unwrap_or(Bitrate::from_megabits_per_second(6));
         for member in to {
             let power = self.medium.propagation().power(from, member);
-            let dbm = (LEAST_DBM + 10.0 * power.log10()).clamp(-95.0, -20.0) as i32;
-            kernel.deliver(self.radios[member], frame.clone(), rate, dbm, MEGAHERTZ);
+            let dbm = (f64::from(LEAST_DBM) + 10.0 * power.log10()).clamp(-95.0, -20.0) as i32;
+            kernel.deliver(self.radios[member], frame.clone(), rate, dbm);
         }
     }
 }

@@ -20,7 +20,12 @@ use netlink_sys::protocols::NETLINK_GENERIC;
 use netlink_sys::{Socket, SocketAddr};
 use rustix::fd::{AsFd as _, OwnedFd};
 
+use super::daemons::MEGAHERTZ;
 use crate::error::{Doing, LabError};
+
+/// The power of the least frame of 6 Mbit/s that a radio receives (IEEE Std 802.11-2012, table 18-14), in
+/// dBm.
+pub(super) const LEAST_DBM: i32 = -82;
 
 /// The name of the netlink family.
 const FAMILY: &str = "MAC80211_HWSIM";
@@ -149,7 +154,7 @@ impl KernelRadios {
     }
 
     /// Hands a frame to a radio.
-    pub(super) fn deliver(&self, to: [u8; 6], octets: Vec<u8>, rate: Bitrate, dbm: i32, megahertz: u32) {
+    pub(super) fn deliver(&self, to: [u8; 6], octets: Vec<u8>, rate: Bitrate, dbm: i32) {
         let kilobits = rate.bits_per_second() / 1_000;
         let index = RATES.iter().position(|known| *known == kilobits).unwrap_or_default() as u32;
         let attributes = vec![
@@ -157,21 +162,21 @@ impl KernelRadios {
             DefaultNla::new(attribute::FRAME, octets),
             DefaultNla::new(attribute::RX_RATE, index.to_ne_bytes().to_vec()),
             DefaultNla::new(attribute::SIGNAL, dbm.to_ne_bytes().to_vec()),
-            DefaultNla::new(attribute::FREQUENCY, megahertz.to_ne_bytes().to_vec()),
+            DefaultNla::new(attribute::FREQUENCY, MEGAHERTZ.to_ne_bytes().to_vec()),
         ];
         // A radio that is off refuses it.
         let _ = self.send(command::FRAME, attributes);
     }
 
     /// Tells a radio how its frame ended.
-    pub(super) fn conclude(&self, receipt: &Receipt, acknowledged: bool, tries: usize, dbm: i32) {
+    pub(super) fn conclude(&self, receipt: &Receipt, acknowledged: bool, tries: usize) {
         let is_acknowledged = acknowledged && receipt.flags & flag::NO_ACK == 0;
         let flags = receipt.flags | if is_acknowledged { flag::ACKNOWLEDGED } else { 0 };
         let used = receipt.used(tries).into_iter().flat_map(|(index, count)| [index as u8, count]);
         let attributes = vec![
             DefaultNla::new(attribute::TRANSMITTER, receipt.transmitter.to_vec()),
             DefaultNla::new(attribute::FLAGS, flags.to_ne_bytes().to_vec()),
-            DefaultNla::new(attribute::SIGNAL, dbm.to_ne_bytes().to_vec()),
+            DefaultNla::new(attribute::SIGNAL, LEAST_DBM.to_ne_bytes().to_vec()),
             DefaultNla::new(attribute::TX_INFO, used.collect()),
             DefaultNla::new(attribute::COOKIE, receipt.cookie.to_ne_bytes().to_vec()),
         ];

@@ -136,7 +136,7 @@ impl SimulatedRadio {
         let kind = if member == network.access_point { "__ap" } else { "managed" };
         place.enter(|| {
             iw(&[&self.number, "interface", "add", name, "type", kind])?;
-            if network.monitors.iter().any(|monitor| monitor == member) {
+            if network.has_monitor(member) {
                 iw(&[&self.number, "interface", "add", &network.monitor_name(), "type", "monitor"])?;
             }
             Ok(())
