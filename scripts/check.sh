@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What scripts/test.sh leaves to those who wait longer: the documents and guides, the code's own documentation, the oldest
 # Rust that must do, the model of the handshake, a minute of fuzzing, counted instructions, Debian's kernel in
-# QEMU, a big-endian processor of 32 bits, the Python package with its notebooks, and every experiment with its claims. `make router-check` stands
-# apart.
+# QEMU, a big-endian processor of 32 bits, the Python package with its notebooks, and every experiment with its claims.
+# `make router-check` stands apart.
 source "$(dirname "$0")/steps.sh"
 
 claims=crates/research/experiments/claims.toml

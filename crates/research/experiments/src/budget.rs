@@ -36,7 +36,8 @@ pub const PAPERS: [(&Experiment, Driver); 6] = [
 const ALLOWANCE_CORE_SECONDS: f64 = 60.0;
 
 /// A run of a whole figure takes so many times as long as one of its quick form, where only that is known:
-/// whole figures have longer traces and larger networks. Measured were 1.3 to 12 times.
+/// some whole figures have longer traces and larger networks. Of nine that were measured, six took about as
+/// long, and three took 1.3 to 12 times.
 const WHOLE_BY_QUICK: f64 = 4.0;
 
 /// The heads of the kept rows.
