@@ -55,6 +55,8 @@ kept_rows() {
     "$laboratory" results "${again[@]}" | reasoned ' was kept, now '
 }
 
+python_package() { scripts/python-check 2>&1 | reasoned '^(FAIL|ERROR|AssertionError|[a-z_]+Error): '; }
+
 step "the code's documentation" rustdoc
 step "examples in documentation" tests --doc
 step "Rust $oldest" oldest_rust
@@ -91,7 +93,7 @@ else
     left_out+=("what runs in Debian's own kernel, such as real Wi-Fi code: ${why##*$'\n'}")
 fi
 if why=$(scripts/python-check --why-not 2>&1); then
-    step "the Python package and its notebooks" scripts/python-check
+    step "the Python package and its notebooks" python_package
 else
     left_out+=("the Python package and its notebooks: ${why##*$'\n'}")
 fi

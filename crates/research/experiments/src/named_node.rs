@@ -23,7 +23,8 @@ pub struct NamedNode<'a> {
 pub fn beginning(name: &str, role: &str) -> String {
     format!(
         "{WITHOUT_REPAIRS}[node]\nrole = \"{role}\"\nprivate_key_file = \"{{folder}}/{name}.key\"\n\
-         network_key_file = \"{{folder}}/{name}.network\"\nstatus_socket = \"{{socket}}\"\n"
+         network_key_file = \"{{folder}}/{name}.network\"\n\
+         revoked_file = \"{{folder}}/{name}.revoked\"\nstatus_socket = \"{{socket}}\"\n"
     )
 }
 

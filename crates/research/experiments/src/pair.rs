@@ -162,7 +162,8 @@ impl Keys {
             command: node.program.runs("{config}"),
             config: format!(
                 "{WITHOUT_REPAIRS}[node]\nrole = \"{name}\"\nprivate_key_file = \"{folder}/{name}\"\n\
-                 network_key_file = \"{folder}/network\"\nstatus_socket = \"{{socket}}\"\n\
+                 network_key_file = \"{folder}/network\"\nrevoked_file = \"{folder}/{name}.revoked\"\n\
+                 status_socket = \"{{socket}}\"\n\
                  [tunnel]\n{tunnel}\n\
                  [[peer]]\nname = \"{other}\"\npublic_key = \"{public}\"\n{endpoint}\
                  allowed_ips = [{allowed_ips}]\n[reduce]\n{reduce}\n"

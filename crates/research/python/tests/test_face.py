@@ -145,9 +145,12 @@ class SameRows(unittest.TestCase):
         scenario = lab.Scenario("download").link("gateway", "station", lab.Link("8Mbit/s", 10.0, 0.02))
         scenario.tunnel("gateway", "station").serve("gateway", content=lab.Random(200_000))
         scenario.download("station", "10.80.0.1", at=5.0)
+        state = Path("/var/lib/overheard")
+        before = state.exists()
         together = scenario.run([1, 2, 3], progress=False).outcomes
         alone = [scenario.run([seed], progress=False).outcomes[0] for seed in (3, 2, 1)]
         self.assertEqual(together, alone[::-1])
+        self.assertEqual(state.exists(), before, "the machine's state of nodes is untouched")
 
 
 class Guide(unittest.TestCase):

@@ -18,11 +18,8 @@ fn gateway() -> IpAddr {
     "10.98.0.1".parse().unwrap()
 }
 
-/// A tunnel's site whose gateway stores revoked keys beside its configuration.
 fn site() -> Site {
-    let site = Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#);
-    site.add("gateway", "[node]", "revoked_file = \"gateway.revoked\"");
-    site
+    Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#)
 }
 
 fn peer(site: &Site, args: &[&str]) -> Output {
@@ -77,8 +74,9 @@ fn a_key_that_cannot_be_kept_is_refused_and_whoever_revokes_it_is_told() {
     if !possible() {
         return;
     }
-    let (machines, site) = (Cabled::new(), Site::tunnel("192.0.2.1:4780", r#"["10.98.0.1/32"]"#));
-    site.add("gateway", "[node]", "revoked_file = \"/proc/nowhere/gateway.revoked\"");
+    let (machines, site) = (Cabled::new(), site());
+    let config = fs::read_to_string(site.path().join("gateway.toml")).unwrap();
+    site.write("gateway.toml", &config.replace("\"gateway.revoked\"", "\"/proc/nowhere/gateway.revoked\""));
     let _node = Node::start(&site, &machines.gateway, "gateway");
     let _station = Node::start(&site, &machines.station, "station");
     assert!(answers(&machines.station, gateway(), 56, PATIENCE));

@@ -48,6 +48,7 @@ fn site() -> Site {
         };
         let text = format!(
             "[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
+             revoked_file = \"{name}.revoked\"\n\
              listen = \"0.0.0.0:4780\"\nstatus_socket = \"{name}.sock\"\n\n[tunnel]\ninterface = \"ohtest-n\"\n\
              addresses = [\"{}/32\"]\n{others}",
             inner(at)

@@ -43,6 +43,7 @@ fn site() -> Site {
         };
         let text = format!(
             "[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
+             revoked_file = \"{name}.revoked\"\n\
              listen = \"0.0.0.0:4780\"\nstatus_socket = \"{name}.sock\"\n\n[tunnel]\ninterface = \"ohtest-m\"\n\
              addresses = [\"{}/32\"]\n\n[overhear]\ninterface = \"cable\"\n{peers}",
             inner(at)
@@ -181,6 +182,7 @@ fn site_of_one_relay(everywhere: &str, at_relay: &str) -> Site {
         let top = if *role == "relay" { at_relay } else { "" };
         let text = format!(
             "{top}[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
+             revoked_file = \"{name}.revoked\"\n\
              listen = \"0.0.0.0:4780\"\nstatus_socket = \"{name}.sock\"\n\n[tunnel]\ninterface = \"ohtest-m\"\n\
              addresses = [\"{}/32\"]\n\n[overhear]\ninterface = \"cable\"\n{everywhere}{peers}",
             inner(at)

@@ -74,6 +74,7 @@ pub fn site(first: &[usize], ear: &str) -> Site {
     let node = |name: &str, role: &str, device: &str, address: usize| {
         format!(
             "[node]\nrole = \"{role}\"\nprivate_key_file = \"{name}/private.key\"\nnetwork_key_file = \"network.key\"\n\
+             revoked_file = \"{name}.revoked\"\n\
              status_socket = \"{name}.sock\"\n\n[tunnel]\ninterface = \"{device}\"\naddresses = [\"10.98.0.{address}/24\"]\n"
         )
     };

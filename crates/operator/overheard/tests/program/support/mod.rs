@@ -99,12 +99,14 @@ impl Site {
     pub fn tunnel(endpoint: &str, allowed: &str) -> Self {
         let site = Site::new();
         site.write("gateway.toml", &site.gateway().replace("127.0.0.1:0", "[::]:4780"));
+        site.add("gateway", "[node]", "revoked_file = \"gateway.revoked\"");
         let station = format!(
             r#"
 [node]
 role = "station"
 private_key_file = "station/private.key"
 network_key_file = "network.key"
+revoked_file = "station.revoked"
 status_socket = "station.sock"
 
 [tunnel]
