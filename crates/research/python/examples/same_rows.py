@@ -27,7 +27,7 @@ def plain(scenario):
         content["file"] = Path(content["file"]).name
     for daemon in scenario["daemons"]:
         lines = daemon["config"].splitlines()
-        daemon["config"] = [line.replace(line.split('"')[1], Path(line.split('"')[1]).name) if "_key_file" in line else line for line in lines]
+        daemon["config"] = [line.replace(line.split('"')[1], Path(line.split('"')[1]).name) if '_file = "' in line else line for line in lines]
     return {key: value for key, value in scenario.items() if key not in ("name", "seeds")}
 
 
