@@ -4,8 +4,10 @@
 //! its runs is the mean of the kept rows of its figure ([`crate::kept_rows`]).
 
 mod costs;
+mod speed;
 
 pub use costs::{Cost, Costs, Measured};
+pub use speed::Speed;
 
 use std::collections::BTreeMap;
 
@@ -108,6 +110,7 @@ pub fn choose(
     core_hours: f64,
     contents: &Contents,
     measured: &Costs,
+    speed: &Speed,
     can_run: impl Fn(&Experiment, Driver) -> bool,
 ) -> Result<Vec<Piece>> {
     let testbed = Testbed::new(contents)?;
@@ -120,7 +123,8 @@ pub fn choose(
             let setting = Setting { plan, testbed: &testbed, contents, driver };
             let names = Wanted::by(std::slice::from_ref(figure), &setting, &[])?.names();
             let wanted = names.into_iter().map(|named| (named.name, named.seeds)).collect();
-            Ok::<_, anyhow::Error>(Piece::new((experiment, driver), figure, extent, wanted, &known))
+            let piece = Piece::new((experiment, driver), figure, extent, wanted, &known);
+            Ok::<_, anyhow::Error>(piece.at(speed))
         };
         let both = |figure: &Figure| {
             Ok(Both { quick: piece(figure, Extent::Quick)?, whole: piece(figure, Extent::Whole)? })
@@ -129,12 +133,17 @@ pub fn choose(
         figures.sort_by(|one, other| one.quick.core_seconds.total_cmp(&other.quick.core_seconds));
         papers.push(figures);
     }
-    let mut pieces = in_order(fill(papers, core_hours * 3600.0));
-    // In another order, other pieces pay for shared runs, by other means.
+    Ok(within(core_hours, fill(papers, core_hours * 3600.0)))
+}
+
+/// The first of these pieces that fit, in this order. In another order, other pieces pay for shared runs.
+#[must_use]
+pub fn within(core_hours: f64, pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut pieces = in_order(pieces);
     while core_seconds(&pieces) > core_hours * 3600.0 {
         pieces.pop();
     }
-    Ok(pieces)
+    pieces
 }
 
 /// The sum of the pieces' costs.
@@ -239,6 +248,13 @@ impl Piece {
         piece.priced()
     }
 
+    /// The piece on a machine of this speed.
+    #[must_use]
+    pub fn at(self, speed: &Speed) -> Self {
+        let each = self.each.map(|each| each * speed.times(self.driver));
+        Self { each, ..self }.priced()
+    }
+
     fn priced(self) -> Self {
         let times = if self.wanted.is_empty() { 1.0 } else { f64::from(self.runs) };
         let core_seconds = self.each.map_or(ALLOWANCE_CORE_SECONDS, |each| each * times);
@@ -295,7 +311,8 @@ mod tests {
     use super::*;
 
     fn chosen_by(core_hours: f64, measured: &Costs) -> Vec<Piece> {
-        choose(core_hours, &Contents::substitutes(), measured, |_, driver| driver != Driver::Lab).unwrap()
+        let can_run = |_: &Experiment, driver| driver != Driver::Lab;
+        choose(core_hours, &Contents::substitutes(), measured, &Speed::default(), can_run).unwrap()
     }
 
     fn chosen(core_hours: f64) -> Vec<Piece> {

@@ -11,7 +11,7 @@ use air::timing::Standard;
 use crate::error::LabError;
 use crate::scenario::{Action, Connections, Ready, Scenario, Start};
 use crate::topology::{Medium, Topology};
-use crate::wi_fi::WiFi;
+use crate::wi_fi::{self, WiFi};
 
 /// The receiver remembers each datagram of a stream.
 const MOST_DATAGRAMS: u64 = 100_000_000;
@@ -104,6 +104,13 @@ fn check_topology(topology: &Topology) -> Result<(), Mistake> {
         demand(names.insert(name), || Mistake::ChannelTwice(name.clone()))?;
         check_network(topology, network)?;
     }
+    for network in topology.wi_fi.iter().filter(|network| !network.monitors.is_empty()) {
+        let monitor = network.monitor_name();
+        demand(!names.contains(&*monitor), || Mistake::MonitorTwice {
+            network: network.name.clone(),
+            monitor,
+        })?;
+    }
     Ok(())
 }
 
@@ -148,11 +155,14 @@ fn check_programs(scenario: &Scenario) -> Result<(), Mistake> {
         demand(plain(name), || Mistake::ContentName(name.clone()))?;
         demand(names.insert(name), || Mistake::ContentTwice(name.clone()))?;
     }
+    let joining: HashSet<String> =
+        wi_fi::daemons(&scenario.topology.wi_fi).into_iter().map(|daemon| daemon.name).collect();
     let mut names = HashSet::new();
     for daemon in &scenario.daemons {
         let name = &daemon.name;
         demand(plain(name), || Mistake::DaemonName(name.clone()))?;
         demand(names.insert(name), || Mistake::DaemonTwice(name.clone()))?;
+        demand(!joining.contains(name), || Mistake::DaemonOfNetwork(name.clone()))?;
         demand(!daemon.command.is_empty(), || Mistake::NoCommand(name.clone()))?;
         if let Ready::Succeeds { command, .. } = &daemon.ready {
             demand(!command.is_empty(), || Mistake::NoReadiness(name.clone()))?;
@@ -357,5 +367,12 @@ mod tests {
             let error = scenario.check().unwrap_err().to_string();
             assert!(error.contains(named), "`{error}` does not say `{named}`");
         }
+        let mut monitored = wireless.clone();
+        monitored.topology.wi_fi[0].monitors.push("station".to_owned());
+        monitored.check().unwrap();
+        monitored.topology.links[0].name = "wifimon".to_owned();
+        assert!(monitored.check().unwrap_err().to_string().contains("makes interfaces `wifimon`"));
+        wireless.daemons = wi_fi::daemons(&wireless.topology.wi_fi);
+        assert!(wireless.check().unwrap_err().to_string().contains("`wifi-gateway` has the name of one"));
     }
 }

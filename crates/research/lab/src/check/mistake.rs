@@ -48,6 +48,10 @@ pub enum Mistake {
     MemberTwice { network: String, member: String },
     #[error("the Wi-Fi network `{network}` has no place `{monitor}` for a monitor")]
     Monitor { network: String, monitor: String },
+    #[error(
+        "the Wi-Fi network `{network}` makes interfaces `{monitor}` for its monitors, and something has that name"
+    )]
+    MonitorTwice { network: String, monitor: String },
     #[error("the Wi-Fi network `{0}` needs a radio of standard `g`: the simulated radios have no other")]
     Standard(String),
     #[error("the Wi-Fi network `{0}` names listeners of its medium: `monitors` names their places")]
@@ -68,6 +72,8 @@ pub enum Mistake {
     DaemonName(String),
     #[error("two daemons are called `{0}`")]
     DaemonTwice(String),
+    #[error("the daemon `{0}` has the name of one that a Wi-Fi network starts")]
+    DaemonOfNetwork(String),
     #[error("the daemon `{0}` has no command")]
     NoCommand(String),
     #[error("the readiness check of the daemon `{0}` has no command")]

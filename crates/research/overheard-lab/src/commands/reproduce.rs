@@ -6,7 +6,7 @@ use console::Table;
 use console::doctor::{self, State};
 use console::say;
 use daemon::config::Mistake;
-use experiments::budget::{self, Cost, Costs, Piece};
+use experiments::budget::{self, Cost, Costs, Piece, Speed};
 use experiments::contents::Contents;
 use experiments::experiment::Experiment;
 use experiments::kept_rows;
@@ -20,7 +20,9 @@ use std::path::{Path, PathBuf};
 /// Reproduce as much of the papers as fits into some core-hours
 #[derive(clap::Args)]
 pub struct Args {
-    /// Core-hours: 1 has a few cells of each paper, 8 whole figures, 64 most of them
+    /// Core-hours of this machine: 1 has a few cells of each paper, 8 whole figures, 64 most of them. With
+    /// --list, --piece and --shard they are those of the machine that the costs were measured on, so that all
+    /// machines choose the same
     #[arg(long, default_value_t = 1.0)]
     hours: f64,
     /// Write the pages and keep finished runs in this folder; the same command continues there
@@ -67,7 +69,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .partition(|it| it.2.is_none());
     let can_run = |paper: &Experiment, driver| able.iter().any(|it| it.0.id == paper.id && it.1 == driver);
     let measured = Costs::built_in()?;
-    let pieces = selected(args, budget::choose(args.hours, &contents, &measured, can_run)?)?;
+    let fitting = |speed: &Speed| budget::choose(args.hours, &contents, &measured, speed, can_run);
+    let pieces = selected(args, fitting(&Speed::default())?)?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&pieces)?)?;
         return Ok(());
@@ -79,7 +82,23 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.list {
         return Ok(());
     }
-    reproduce(args, &contents, &pieces)
+    let work = Work::new(args, &contents)?;
+    if !args.piece.is_empty() || args.shard.is_some() {
+        return work.reproduce(&pieces);
+    }
+    let gauge = Speed::gauge(&pieces);
+    let speed = work.measure(&gauge)?;
+    let here = here(args.hours, gauge, &speed, fitting(&speed)?);
+    say!("a run here takes {:.2} times as long: {}", speed.times(Driver::Virtual), sum(&here))?;
+    work.reproduce(&here)
+}
+
+/// The pieces of this machine: first those that measured it, whose runs are kept.
+fn here(core_hours: f64, gauge: Vec<Piece>, speed: &Speed, chosen: Vec<Piece>) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = gauge.into_iter().map(|piece| piece.at(speed)).collect();
+    let measuring: Vec<String> = pieces.iter().map(|piece| piece.name.clone()).collect();
+    pieces.extend(chosen.into_iter().filter(|piece| !measuring.contains(&piece.name)));
+    budget::within(core_hours, pieces)
 }
 
 /// The pieces of the command's shard, or with its names.
@@ -115,49 +134,83 @@ fn state(pieces: &[Piece], machine: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     table.write(&mut out)?;
     drop(out);
-    let hours = budget::core_seconds(pieces) / 3600.0;
-    let cores = cores();
-    say!("{hours:.2} core-hours, {:.2} hours on {cores} cores; measured on {machine}", hours / cores)?;
+    say!("{}; measured on {machine}", sum(pieces))?;
     Ok(())
 }
 
-fn reproduce(args: &Args, contents: &Contents, pieces: &[Piece]) -> anyhow::Result<()> {
-    let keeping = args.keep_costs.as_deref().map(Keeping::in_file).transpose()?;
-    let site = Site::in_folder(args.report.clone(), run::commit(), false, None)?;
-    let bar = ProgressBar::new(0)
-        .with_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed}  {msg:40!}")?);
-    let mut parts = Vec::<Part>::new();
-    let mut took = Took::default();
-    for (number, piece) in pieces.iter().enumerate() {
-        let position = parts.iter().position(|part| part.experiment.id == piece.experiment.id);
-        let position = position.unwrap_or_else(|| {
-            parts.push(Part::new(piece.experiment));
-            parts.len() - 1
-        });
-        let part = &mut parts[position];
+/// What pieces cost together.
+fn sum(pieces: &[Piece]) -> String {
+    let (hours, cores) = (budget::core_seconds(pieces) / 3600.0, cores());
+    format!("{hours:.2} core-hours, {:.2} hours on {cores} cores", hours / cores)
+}
+
+/// Where pieces are run, and what is kept of them.
+struct Work<'a> {
+    site: Site,
+    contents: &'a Contents,
+    keeping: Option<Keeping<'a>>,
+    bar: ProgressBar,
+}
+
+impl<'a> Work<'a> {
+    fn new(args: &'a Args, contents: &'a Contents) -> anyhow::Result<Self> {
+        let keeping = args.keep_costs.as_deref().map(Keeping::in_file).transpose()?;
+        let site = Site::in_folder(args.report.clone(), run::commit(), false, None)?;
+        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} runs, {elapsed}  {msg:40!}")?;
+        Ok(Self { site, contents, keeping, bar: ProgressBar::new(0).with_style(style) })
+    }
+
+    fn run(&self, part: &mut Part, piece: &Piece) -> anyhow::Result<Cost> {
         let runner = runner(piece.driver, None)?;
-        let how = match site.run_figure(part, (&piece.figure, piece.extent), &runner, contents, &bar) {
-            Ok(cost) => took.add(piece, cost),
-            Err(error) => {
-                took.failed += 1;
-                let why = format!("{error:#}");
-                part.left_out.push((piece.driver, format!("figure {}: {why}", piece.figure.id)));
-                why
-            }
-        };
-        site.write_part(part)?;
-        bar.suspend(|| say!("{}/{} {}: {how}", number + 1, pieces.len(), piece.name))?;
+        self.site.run_figure(part, (&piece.figure, piece.extent), &runner, self.contents, &self.bar)
     }
-    bar.finish_and_clear();
-    let index = site.write_index(&parts)?;
-    say!("{}; {}", took.sum(), index.display())?;
-    if let Some(keeping) = keeping {
-        keeping.keep(took.costs)?;
+
+    /// Runs the pieces that measure this machine. Their runs are kept.
+    fn measure(&self, gauge: &[Piece]) -> anyhow::Result<Speed> {
+        let mut took = Vec::new();
+        for piece in gauge {
+            // Its failure is told when its turn comes.
+            let Ok(cost) = self.run(&mut Part::new(piece.experiment), piece) else { continue };
+            let (minutes, stated) = (cost.core_seconds / 60.0, piece.core_seconds / 60.0);
+            self.bar.suspend(|| say!("{}: {minutes:.2} core-minutes of {stated:.2}", piece.name))?;
+            took.push((piece, cost));
+        }
+        Ok(Speed::by(took))
     }
-    if took.failed > 0 {
-        bail!("{} pieces could not be run to their end; the pages say why", took.failed)
+
+    fn reproduce(self, pieces: &[Piece]) -> anyhow::Result<()> {
+        let mut parts = Vec::<Part>::new();
+        let mut took = Took::default();
+        for (number, piece) in pieces.iter().enumerate() {
+            let position = parts.iter().position(|part| part.experiment.id == piece.experiment.id);
+            let position = position.unwrap_or_else(|| {
+                parts.push(Part::new(piece.experiment));
+                parts.len() - 1
+            });
+            let part = &mut parts[position];
+            let how = match self.run(part, piece) {
+                Ok(cost) => took.add(piece, cost),
+                Err(error) => {
+                    took.failed += 1;
+                    let why = format!("{error:#}");
+                    part.left_out.push((piece.driver, format!("figure {}: {why}", piece.figure.id)));
+                    why
+                }
+            };
+            self.site.write_part(part)?;
+            self.bar.suspend(|| say!("{}/{} {}: {how}", number + 1, pieces.len(), piece.name))?;
+        }
+        self.bar.finish_and_clear();
+        let index = self.site.write_index(&parts)?;
+        say!("{}; {}", took.sum(), index.display())?;
+        if let Some(keeping) = self.keeping {
+            keeping.keep(took.costs)?;
+        }
+        if took.failed > 0 {
+            bail!("{} pieces could not be run to their end; the pages say why", took.failed)
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 impl Took {
