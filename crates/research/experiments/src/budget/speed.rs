@@ -13,8 +13,8 @@ const LEAST_CORE_SECONDS: f64 = 10.0;
 pub struct Speed(BTreeMap<Driver, f64>);
 
 impl Speed {
-    /// The pieces that measure a machine: one of the simulator and one of the virtual-time kernel, the cheapest
-    /// that are long enough.
+    /// The pieces that measure a machine: of the simulator and of the virtual-time kernel the cheapest one
+    /// that is long enough.
     #[must_use]
     pub fn gauge(pieces: &[Piece]) -> Vec<Piece> {
         let cheapest = |driver| {
