@@ -55,7 +55,7 @@ kept_rows() {
     "$laboratory" results "${again[@]}" | reasoned ' was kept, now '
 }
 
-python_package() { scripts/python-check 2>&1 | reasoned '^(FAIL|ERROR|AssertionError|[a-z_]+Error): '; }
+python_package() { scripts/python-check 2>&1 | reasoned '^(FAIL|ERROR|error|([0-9a-z-]+.ipynb: )?[A-Za-z_.]+Error): '; }
 
 step "the code's documentation" rustdoc
 step "examples in documentation" tests --doc
