@@ -38,6 +38,8 @@ kernel=${OVERHEARD_LAB_KERNEL:-}
 for place in "${XDG_CACHE_HOME:-${HOME:-}/.cache}/overheard/kernels/in-use/linux" lab-kernel/build/linux ../shared/lab-kernel/linux; do
     [ -n "$kernel" ] || [ ! -f "$place" ] || kernel=$place
 done
+# Notebooks run in folders of their own.
+[ -z "$kernel" ] || kernel=$(realpath "$kernel")
 [ -n "$kernel" ] || left_out+=("what runs in the virtual-time kernel: \`overheard-lab kernel --make\` builds it")
 
 # Names what failed and what was left out, and ends with the number of tests. Steps that fail count at least one each.
