@@ -116,6 +116,12 @@ impl Arq {
         self.outstanding.delay().round_trips()
     }
 
+    /// Whether the path's queue was short at the latest measurement.
+    #[must_use]
+    pub fn queue_is_short(&self) -> bool {
+        self.outstanding.delay().queue_is_short()
+    }
+
     /// The share of sent sequences that were lost, over about the last thousand.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {

@@ -54,6 +54,33 @@ mod tests {
         assert_eq!(outstanding.srtt(), Some(20 * MS));
     }
 
+    /// Packets 20 ms apart, a round trip of 50 ms. The second one is lost, and restored 9 ms later or never.
+    #[test]
+    fn a_packet_that_did_not_arrive_tells_neither_a_longer_round_trip_nor_a_shorter_one() {
+        for is_restored in [true, false] {
+            let (mut outstanding, mut received) = (Outstanding::default(), Received::new(true));
+            for sequence in 0..2 {
+                outstanding.send(sequence * 20 * MS);
+            }
+            received.arrive(25 * MS, 0);
+            received.hold(0);
+            let mut take = |received: &mut Received, now: Duration| {
+                let body = written(received, now);
+                outstanding.receipt(now + 25 * MS, &Receipt::parse(&body).unwrap(), |_, _| {});
+                outstanding.delay().round_trips()
+            };
+            let told = take(&mut received, 25 * MS);
+            assert_eq!(told, Some((50 * MS, Duration::ZERO)));
+            if is_restored {
+                received.restore(54 * MS, 1);
+                received.hold(1);
+            } else {
+                received.reach(54 * MS, 2);
+            }
+            assert_eq!(take(&mut received, 54 * MS), told, "restored: {is_restored}");
+        }
+    }
+
     #[test]
     fn a_receipt_for_what_was_never_sent_is_refused() {
         let mut outstanding = Outstanding::default();

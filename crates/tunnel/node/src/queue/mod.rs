@@ -133,6 +133,11 @@ impl Queue {
         self.signals = self.signals.max(packets);
     }
 
+    /// The path's queue is short again: who sends next did not fill it.
+    pub fn end_signals(&mut self) {
+        self.signals = 0;
+    }
+
     /// Sets the most bytes that wait. Packets beyond leave as others come.
     pub fn set_limit(&mut self, limit_bytes: usize) {
         if limit_bytes != self.limit_bytes {

@@ -216,6 +216,10 @@ fn a_loss_of_the_path_is_told_by_packets_of_transfers_and_by_no_small_one() {
     assert_eq!(left, [0, 2, 4]);
     assert_eq!(queue.dropped_for_path, 2);
     assert!(queue.is_empty());
+    queue.signal(2);
+    queue.end_signals();
+    push(&mut queue, START, 1, 5, 1400);
+    assert_eq!(pop(&mut queue, START), Some((1, 5)), "another sender, later");
 }
 
 #[test]

@@ -26,6 +26,9 @@ const REORDERING_SHARE: u32 = 2;
 const CORRECTED_AFTER: Duration = Duration::from_millis(20);
 /// The loss at which it is nothing.
 const NO_WAIT_LOSS: f64 = 0.2;
+/// Where some did not arrive, the newest may be one that was restored later: a receipt of fewer sequences
+/// tells no longer round trip then. If it is not held, only the number of the next one came: it tells none.
+const MANY: u64 = 8;
 /// Sequences over which the air's loss is taken, at most.
 const AIR_SPAN: u64 = 1000;
 /// So many sequences are assumed beside the first lost one, and one lost among them.
@@ -349,16 +352,20 @@ impl Outstanding {
     }
 
     fn measure(&mut self, now: Duration, newest: u64, receipt: &Receipt<'_>) {
-        let sent = self.index_of(newest).and_then(|index| self.sent.get(index));
-        // the round trip of a retransmitted packet is ambiguous (Karn)
-        if let Some(sent) = sent.filter(|sent| !sent.again) {
-            let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
-            let sample = now.saturating_sub(sent.at()).saturating_sub(delay);
-            self.delay.sample(now, sample);
-        }
         let sent = newest - self.newest_reported.map_or(0, |before| before);
         let received = receipt.received.wrapping_sub(self.received_before);
         let received = u64::from(received).min(sent + 64);
+        let left = self.index_of(newest).and_then(|index| self.sent.get(index));
+        // the round trip of a retransmitted packet is ambiguous (Karn)
+        if let Some(left) = left.filter(|left| !left.again) {
+            let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
+            let sample = now.saturating_sub(left.at()).saturating_sub(delay);
+            let is_held = receipt.runs().next().is_some_and(|(_, state)| state == State::Held);
+            let may_be_restored = sent < MANY && self.delay.srtt().is_some_and(|srtt| sample > srtt);
+            if received >= sent || is_held && !may_be_restored {
+                self.delay.sample(now, sample);
+            }
+        }
         self.told_sent += sent;
         self.told_came += received;
         self.window_sent += sent;

@@ -135,7 +135,12 @@ impl Peer {
                     }
                     false
                 });
-                self.queue.signal(arq.take_signals());
+                let signals = arq.take_signals();
+                if arq.queue_is_short() {
+                    self.queue.end_signals();
+                } else {
+                    self.queue.signal(signals);
+                }
                 if let Some((controller, progress)) = hop.as_mut().zip(arq.progress()) {
                     controller.note_receipt(now, &progress);
                     let path =
