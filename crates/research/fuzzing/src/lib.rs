@@ -60,6 +60,8 @@ mod road;
 pub mod search;
 pub mod slots_shim;
 pub mod snoop;
+pub mod stream_frames;
+pub mod stream_records;
 pub mod super_segments;
 pub mod too_large;
 pub mod unit;
@@ -166,6 +168,8 @@ targets! {
     restore: 20_000,
     slots_shim: 200_000,
     snoop: 3_000,
+    stream_frames: 20_000,
+    stream_records: 20_000,
     super_segments: 50_000,
     too_large: 300,
     unit: 200_000,
