@@ -4,6 +4,7 @@
 //! packet has cost the link its time ([`place`]). Other programs were measured on such a link. Their values
 //! stand beside ours in a column of their own ([`recorded`]). Further cells have other losses and queues.
 
+mod after_a_call;
 mod cellular;
 mod downloads;
 mod fairness;
@@ -35,8 +36,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     claims: must_show::claims,
 };
 
-const FIGURES: [Figure; 12] = [
+const FIGURES: [Figure; 13] = [
     downloads::FIGURE,
+    after_a_call::FIGURE,
     harder::FIGURE,
     told::FIGURE,
     streams::FIGURE,

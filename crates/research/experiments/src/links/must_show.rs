@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use super::after_a_call;
 use super::cellular;
-use super::downloads::{self, BBR_BY_BARE, BYTES_BY_OFF, SECONDS};
+use super::downloads::{self, BBR_BY_BARE, BYTES, BYTES_BY_OFF, SECONDS};
 use super::fairness;
 use super::half_repeating;
 use super::harder;
@@ -38,6 +39,8 @@ pub fn claims(rows: &[Row]) -> Vec<Claim> {
         not_slower_than_the_rival(rows),
         bbr_not_slower_than_bare(rows),
         few_extra_bytes(rows),
+        no_extra_bytes_without_loss(rows),
+        a_call_before_does_not_hurt(rows),
         no_kind_of_loss_makes_it_slower(rows),
         a_told_rate_does_not_hurt(rows),
         streams_are_as_fast_as_hysteria(rows),
@@ -101,16 +104,39 @@ fn bbr_not_slower_than_bare(rows: &[Row]) -> Claim {
 }
 
 fn few_extra_bytes(rows: &[Row]) -> Claim {
-    let mut judging = Judging::new(
-        rows,
-        "a download takes at most twice the loss and 2% more bytes than with policy off, and .3% without loss",
-    );
-    for (row, value) in judging.all(downloads::FIGURE.id, BYTES_BY_OFF, |_| true) {
-        let X::Number(loss_percent) = row.x else { continue };
-        let most = extra_at_most(loss_percent);
+    let claim =
+        "a download's bytes by the content's, less the same without loss: at most twice the loss and 2%";
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(downloads::FIGURE.id, BYTES, of(Way::DEFAULT)) {
+        let Some((round_trip_milliseconds, loss_percent)) = place_of(row) else { continue };
+        let clean = Place { loss_percent: 0, round_trip_milliseconds };
+        let is_clean = |row: &&Row| row.x == X::from(0u32) && row.series == clean.series(BYTES, Way::DEFAULT);
+        let without = rows.iter().find(is_clean).and_then(|row| row.value);
+        let Some(without) = without.filter(|_| loss_percent > 0) else { continue };
+        let most = EXTRA_TIMES_LOSS * f64::from(loss_percent) / 100.0 + EXTRA_BEYOND;
+        let extra = value - without;
+        judging.cell(extra <= most, || format!("{:.0}% in {} at {loss_percent}%", extra * 100.0, row.series));
+    }
+    judging.done()
+}
+
+fn no_extra_bytes_without_loss(rows: &[Row]) -> Claim {
+    let claim = "without loss a download takes at most .3% more bytes than with policy off";
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(downloads::FIGURE.id, BYTES_BY_OFF, |row| row.x == X::from(0u32)) {
         let share = (value - 1.0) * 100.0;
-        judging
-            .cell(value <= 1.0 + most, || format!("{share:.1}% more in {} at {loss_percent}%", row.series));
+        judging.cell(value <= 1.0 + EXTRA_WITHOUT_LOSS, || format!("{share:.1}% more in {}", row.series));
+    }
+    judging.done()
+}
+
+fn a_call_before_does_not_hurt(rows: &[Row]) -> Claim {
+    let most = after_a_call::BY_NEW_AT_MOST;
+    let claim =
+        format!("a download after a call takes at most {most} of its time over a new hop in every cell");
+    let mut judging = Judging::new(rows, claim);
+    for (row, value) in judging.all(after_a_call::FIGURE.id, after_a_call::BY_NEW, |_| true) {
+        judging.cell(value <= most, || format!("{value:.2} in {} at {}%", row.series, row.x));
     }
     judging.done()
 }
@@ -251,14 +277,6 @@ fn cellular_links_are_used(rows: &[Row]) -> Claim {
     judging.done()
 }
 
-fn extra_at_most(loss_percent: f64) -> f64 {
-    if loss_percent == 0.0 {
-        EXTRA_WITHOUT_LOSS
-    } else {
-        EXTRA_TIMES_LOSS * loss_percent / 100.0 + EXTRA_BEYOND
-    }
-}
-
 /// Whether a row is of this curve.
 fn of(curve: impl fmt::Display) -> impl Fn(&Row) -> bool {
     move |row| row.series.ends_with(&format!(": {curve}"))
@@ -350,8 +368,17 @@ mod tests {
 
     #[test]
     fn bytes_are_bounded_by_the_loss_and_tightly_without() {
-        let judged = |loss, value| holds(&[row(BYTES_BY_OFF, Way::DEFAULT, loss, value)], "a download takes");
-        assert_eq!([judged(0, 1.003), judged(0, 1.004)], [Some(true), Some(false)]);
-        assert_eq!([judged(10, 1.21), judged(10, 1.23)], [Some(true), Some(false)]);
+        let judged = |value| {
+            let rows = [row(BYTES, Way::DEFAULT, 0, 1.06), row(BYTES, Way::DEFAULT, 10, value)];
+            holds(&rows, "a download's bytes")
+        };
+        assert_eq!([1.27, 1.29].map(judged), [Some(true), Some(false)]);
+        assert_eq!(
+            holds(&[row(BYTES, Way::DEFAULT, 10, 1.27)], "a download's bytes"),
+            None,
+            "no row without loss"
+        );
+        let judged = |value| holds(&[row(BYTES_BY_OFF, Way::DEFAULT, 0, value)], "without loss");
+        assert_eq!([1.003, 1.004].map(judged), [Some(true), Some(false)]);
     }
 }
