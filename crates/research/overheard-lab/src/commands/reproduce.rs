@@ -141,7 +141,7 @@ fn state(pieces: &[Piece], machine: &str) -> anyhow::Result<()> {
 /// What pieces cost together.
 fn sum(pieces: &[Piece]) -> String {
     let (hours, cores) = (budget::core_seconds(pieces) / 3600.0, cores());
-    format!("{hours:.2} core-hours, {:.2} hours on {cores} cores", hours / cores)
+    format!("{hours:.2} core-hours, at least {:.2} hours on {cores} cores", hours / cores)
 }
 
 /// Where pieces are run, and what is kept of them.
@@ -202,7 +202,8 @@ impl<'a> Work<'a> {
         }
         self.bar.finish_and_clear();
         let index = self.site.write_index(&parts)?;
-        say!("{}; {}", took.sum(), index.display())?;
+        let hours = self.bar.elapsed().as_secs_f64() / 3600.0;
+        say!("{}, in {hours:.2} hours; {}", took.sum(), index.display())?;
         if let Some(keeping) = self.keeping {
             keeping.keep(took.costs)?;
         }
