@@ -74,6 +74,12 @@ impl Delay {
         self.extremes().map(|extremes| extremes.shortest)
     }
 
+    /// The longest round trip lately.
+    #[must_use]
+    pub fn longest(&self) -> Option<Duration> {
+        self.extremes().map(|extremes| extremes.longest)
+    }
+
     /// The shortest round trip, and the queueing beyond it in the latest one.
     #[must_use]
     pub fn round_trips(&self) -> Option<(Duration, Duration)> {

@@ -27,7 +27,8 @@ const CORRECTED_AFTER: Duration = Duration::from_millis(20);
 /// The loss at which it is nothing.
 const NO_WAIT_LOSS: f64 = 0.2;
 /// Where some did not arrive, the newest may be one that was restored later: a receipt of fewer sequences
-/// tells no longer round trip then. If it is not held, only the number of the next one came: it tells none.
+/// tells no round trip beyond the longest then. If it is not held, only the next one's number came, and it
+/// tells none.
 const MANY: u64 = 8;
 /// Sequences over which the air's loss is taken, at most.
 const AIR_SPAN: u64 = 1000;
@@ -361,9 +362,9 @@ impl Outstanding {
             let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
             let sample = now.saturating_sub(left.at()).saturating_sub(delay);
             let is_held = receipt.runs().next().is_some_and(|(_, state)| state == State::Held);
-            let may_be_restored = sent < MANY && self.delay.srtt().is_some_and(|srtt| sample > srtt);
-            if received >= sent || is_held && !may_be_restored {
-                self.delay.sample(now, sample);
+            let most = self.delay.longest().filter(|_| received < sent && sent < MANY);
+            if received >= sent || is_held {
+                self.delay.sample(now, sample.min(most.unwrap_or(sample)));
             }
         }
         self.told_sent += sent;
