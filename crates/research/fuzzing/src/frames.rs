@@ -5,6 +5,7 @@ use wire::frame::{self, Frame, FrameType, Frames, Reduced};
 use wire::group::{Heard, HeardOfOther, Joined, MAX_HEARD_BYTES, Membership, OtherGroup, Shared};
 use wire::neighbours::{Message, Said};
 use wire::store_bounds::{Bounds, StoreBounds};
+use wire::stream::{Abort, Credit, Data, End, Open, Stored};
 
 /// Frames that are read and written again read the same, and each body goes to the target that is its own.
 pub fn check(bytes: &[u8]) -> bool {
@@ -31,7 +32,8 @@ pub fn check(bytes: &[u8]) -> bool {
     true
 }
 
-fn check_body(frame: &Frame<'_>) {
+/// A body that is read and written again reads the same.
+pub(crate) fn check_body(frame: &Frame<'_>) {
     let is_well_formed = frame.frame_type.map(|frame_type| wire::body::check(frame_type, frame.body).is_ok());
     match frame.frame_type {
         Some(FrameType::Receipt) => drop(receipt::check(frame.body)),
@@ -95,6 +97,49 @@ fn check_body(frame: &Frame<'_>) {
                 let mut out = Vec::new();
                 message.emit(&mut out);
                 assert_eq!(Message::parse(&out), Ok(message));
+            }
+        }
+        Some(FrameType::StreamOpen) => {
+            if let Ok(open) = Open::parse(frame.body) {
+                let mut out = Vec::new();
+                open.emit(&mut out);
+                assert_eq!(Open::parse(&out), Ok(open));
+            }
+        }
+        Some(FrameType::StreamData) => {
+            if let Ok(data) = Data::parse(frame.body) {
+                let mut out = Vec::new();
+                Data::emit_front(data.name, data.offset.into(), &mut out);
+                out.extend_from_slice(data.bytes);
+                assert_eq!(Data::parse(&out), Ok(data));
+            }
+        }
+        Some(FrameType::StreamEnd) => {
+            if let Ok(end) = End::parse(frame.body) {
+                let mut out = Vec::new();
+                End::emit(end.name, end.offset.into(), &mut out);
+                assert_eq!(End::parse(&out), Ok(end));
+            }
+        }
+        Some(FrameType::StreamCredit) => {
+            if let Ok(credit) = Credit::parse(frame.body) {
+                let mut out = Vec::new();
+                Credit::emit(credit.name, credit.limit.into(), &mut out);
+                assert_eq!(Credit::parse(&out), Ok(credit));
+            }
+        }
+        Some(FrameType::StreamAbort) => {
+            if let Ok(abort) = Abort::parse(frame.body) {
+                let mut out = Vec::new();
+                abort.emit(&mut out);
+                assert_eq!(Abort::parse(&out), Ok(abort));
+            }
+        }
+        Some(FrameType::StreamStored) => {
+            if let Ok(stored) = Stored::parse(frame.body) {
+                let mut out = Vec::new();
+                stored.emit(&mut out);
+                assert_eq!(Stored::parse(&out), Ok(stored));
             }
         }
         _ => {}

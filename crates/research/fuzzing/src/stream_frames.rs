@@ -1,11 +1,10 @@
 //! Frames of streams from a far end, packets of hosts, and what becomes of datagrams, in any order.
 
-use crate::Seed;
+use crate::{Seed, frames, stream_records};
 use etherparse::PacketBuilder;
-use re::{Parameters, Policy};
 use std::time::Duration;
-use streams::{Reduction, Settings, Streams};
-use wire::frame::FrameType;
+use streams::{Settings, Streams};
+use wire::frame::{Frame, FrameType};
 use wire::inner::Inner;
 use wire::stream::{Abort, Cause, Credit, Data, End, Name, Open, Stored};
 
@@ -41,39 +40,6 @@ fn deeds(mut rest: &[u8]) -> impl Iterator<Item = (u8, u8, &[u8])> {
     })
 }
 
-/// A parsed body is equal after it is emitted again.
-fn is_emitted_equally(frame_type: FrameType, body: &[u8]) -> bool {
-    let mut out = Vec::new();
-    match frame_type {
-        FrameType::StreamOpen => Open::parse(body).is_ok_and(|open| {
-            open.emit(&mut out);
-            Open::parse(&out) == Ok(open)
-        }),
-        FrameType::StreamData => Data::parse(body).is_ok_and(|data| {
-            Data::emit_front(data.name, data.offset.into(), &mut out);
-            out.extend_from_slice(data.bytes);
-            Data::parse(&out) == Ok(data)
-        }),
-        FrameType::StreamEnd => End::parse(body).is_ok_and(|end| {
-            End::emit(end.name, end.offset.into(), &mut out);
-            End::parse(&out) == Ok(end)
-        }),
-        FrameType::StreamCredit => Credit::parse(body).is_ok_and(|credit| {
-            Credit::emit(credit.name, credit.limit.into(), &mut out);
-            Credit::parse(&out) == Ok(credit)
-        }),
-        FrameType::StreamAbort => Abort::parse(body).is_ok_and(|abort| {
-            abort.emit(&mut out);
-            Abort::parse(&out) == Ok(abort)
-        }),
-        FrameType::StreamStored => Stored::parse(body).is_ok_and(|stored| {
-            stored.emit(&mut out);
-            Stored::parse(&out) == Ok(stored)
-        }),
-        _ => false,
-    }
-}
-
 /// A frame makes sense if its body parses, and is then emitted equally. Packets for hosts can be parsed, and
 /// fit the MTU; datagrams keep to their length, and memory and number of the streams to their bounds.
 pub fn check(bytes: &[u8]) -> bool {
@@ -85,13 +51,7 @@ pub fn check(bytes: &[u8]) -> bool {
         sequence_key: [1; 4],
     };
     let mut streams = Streams::new(settings);
-    streams.reduce(&Reduction {
-        parameters: Parameters { policy: Policy::Acked, store_bytes: 64 << 10, ..Parameters::default() },
-        peer_window_bytes: 16,
-        peer_sample_bits: 4,
-        compresses: true,
-        ..Reduction::default()
-    });
+    streams.reduce(&stream_records::reduction());
     let (mut now, mut sequence, mut is_accepted) = (Duration::ZERO, 0, false);
     let emit = &mut |packet: &[u8]| {
         assert!(packet.len() <= MTU && Inner::parse(packet).is_ok(), "{packet:?}");
@@ -117,7 +77,8 @@ pub fn check(bytes: &[u8]) -> bool {
             frame => {
                 let frame_type = FRAMES[usize::from(frame)];
                 let makes_sense = streams.take_frame(now, frame_type, bytes, number & 1 == 0, emit);
-                assert_eq!(makes_sense, is_emitted_equally(frame_type, bytes));
+                assert_eq!(makes_sense, wire::body::check(frame_type, bytes).is_ok());
+                frames::check_body(&Frame { frame_type: Some(frame_type), body: bytes });
                 is_accepted |= makes_sense;
             }
         }
@@ -136,6 +97,10 @@ pub fn seeds() -> Vec<Seed> {
         out.extend_from_slice(&[kind, number, bytes.len() as u8]);
         out.append(&mut bytes);
     }
+    fn frame(out: Out<'_>, frame_type: FrameType, write: impl FnOnce(&mut Vec<u8>)) {
+        let kind = FRAMES.iter().position(|it| *it == frame_type).expect("it is of streams");
+        deed(out, kind as u8, 0, write);
+    }
     let name = |is_own| Name { number: 0, is_own };
     let packet = |out: Out<'_>, flags: &str, sequence, payload: &[u8]| {
         deed(out, PACKET, 0, |bytes| {
@@ -150,7 +115,8 @@ pub fn seeds() -> Vec<Seed> {
     };
     let wait = |out: Out<'_>, milliseconds| deed(out, WAIT, milliseconds, |_| ());
     let write = |out: Out<'_>| deed(out, WRITE, 1, |_| ());
-    let credit = |out: Out<'_>| deed(out, 3, 0, |body| Credit::emit(name(false), 1 << 16, body));
+    let credit =
+        |out: Out<'_>| frame(out, FrameType::StreamCredit, |body| Credit::emit(name(false), 1 << 16, body));
     let begins = move |out: Out<'_>, answers_early| {
         out.push(answers_early);
         packet(out, "syn", 7000, b"");
@@ -160,12 +126,12 @@ pub fn seeds() -> Vec<Seed> {
     let accepts = move |out: Out<'_>| {
         out.push(0);
         let (source, destination) = (([10, 0, 0, 1], 4000).into(), ([10, 0, 0, 2], 80).into());
-        deed(out, 0, 0, |body| Open { name: name(true), source, destination }.emit(body));
-        deed(out, 1, 0, |body| {
+        frame(out, FrameType::StreamOpen, |body| Open { name: name(true), source, destination }.emit(body));
+        frame(out, FrameType::StreamData, |body| {
             Data::emit_front(name(true), 0, body);
             body.extend_from_slice(&[0, 0, 5, 1, 2, 3, 4, 5]);
         });
-        deed(out, 2, 0, |body| End::emit(name(true), 8, body));
+        frame(out, FrameType::StreamEnd, |body| End::emit(name(true), 8, body));
         wait(out, 40);
         write(out);
         deed(out, SETTLE, 1, |_| ());
@@ -178,13 +144,15 @@ pub fn seeds() -> Vec<Seed> {
         wait(out, 1);
         write(out);
         deed(out, SETTLE, 2, |_| ());
-        deed(out, 5, 0, |body| Stored { first: 0, count: 1 }.emit(body));
+        frame(out, FrameType::StreamStored, |body| Stored { first: 0, count: 1 }.emit(body));
         packet(out, "reset", 7010, b"");
         wait(out, 200);
     };
     let is_refused = move |out: Out<'_>| {
         begins(out, 1);
-        deed(out, 4, 0, |body| Abort { name: name(false), cause: Cause::Refused }.emit(body));
+        frame(out, FrameType::StreamAbort, |body| {
+            Abort { name: name(false), cause: Cause::Refused }.emit(body)
+        });
         wait(out, 200);
     };
     vec![Seed::of("accepts", accepts), Seed::of("stands", stands), Seed::of("refused", is_refused)]

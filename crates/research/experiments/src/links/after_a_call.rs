@@ -5,6 +5,7 @@ use lab::{Scenario, Stream};
 
 use super::downloads::{self, SECONDS, whole_seconds};
 use super::place::Place;
+use super::voice::INTERVAL_MILLISECONDS;
 use super::way::Way;
 use crate::estimate::Estimate;
 use crate::figure::{Figure, Need, Results, Setting};
@@ -26,7 +27,6 @@ pub const FIGURE: Figure = Figure {
 const WAYS: [Way; 2] = [Way::DEFAULT, Way::DEFAULT_BBR];
 const CALL_START_SECONDS: f64 = 5.0;
 const CALL_PACKETS: u64 = 400;
-const CALL_INTERVAL_MILLISECONDS: f64 = 20.0;
 const CALL_PAYLOAD_BYTES: usize = 40;
 
 /// Series of the time by that over a new hop.
@@ -59,7 +59,7 @@ impl Before {
             address,
             datagrams: CALL_PACKETS,
             payload_bytes: CALL_PAYLOAD_BYTES,
-            interval_milliseconds: CALL_INTERVAL_MILLISECONDS,
+            interval_milliseconds: INTERVAL_MILLISECONDS,
             content: None,
             start_seconds: CALL_START_SECONDS,
             keeps_delays: false,
@@ -106,14 +106,14 @@ fn rows(results: &Results<'_>) -> Result<Vec<Row>> {
             let row = Row::new(FIGURE.id, place.series(what, curve), place.loss_percent, unit);
             row.measured(estimate, results.setting.driver, seeds as u32)
         };
-        for before in Before::ALL {
-            let outcomes = results.outcomes(&name(place, way, before))?;
+        let [new, after] = Before::ALL.map(|before| results.outcomes(&name(place, way, before)));
+        let (new, after) = (new?, after?);
+        for (before, outcomes) in Before::ALL.into_iter().zip([new, after]) {
             let seconds: Vec<f64> = outcomes.iter().map(downloads::seconds).collect();
             let curve = format!("{way}, {}", before.word());
             rows.push(row(SECONDS, curve, "s", Estimate::median(&seconds), seconds.len()));
         }
-        let [new, after] = Before::ALL.map(|before| results.outcomes(&name(place, way, before)));
-        let times = downloads::pairs(after?, new?, whole_seconds);
+        let times = downloads::pairs(after, new, whole_seconds);
         rows.push(row(BY_NEW, way.to_string(), "ratio", Estimate::paired_median(&times), times.len()));
     }
     Ok(rows)

@@ -109,10 +109,11 @@ fn few_extra_bytes(rows: &[Row]) -> Claim {
     let mut judging = Judging::new(rows, claim);
     for (row, value) in judging.all(downloads::FIGURE.id, BYTES, of(Way::DEFAULT)) {
         let Some((round_trip_milliseconds, loss_percent)) = place_of(row) else { continue };
-        let clean = Place { loss_percent: 0, round_trip_milliseconds };
-        let is_clean = |row: &&Row| row.x == X::from(0u32) && row.series == clean.series(BYTES, Way::DEFAULT);
-        let without = rows.iter().find(is_clean).and_then(|row| row.value);
-        let Some(without) = without.filter(|_| loss_percent > 0) else { continue };
+        if loss_percent == 0 {
+            continue;
+        }
+        let clean = Place { loss_percent: 0, round_trip_milliseconds }.series(BYTES, Way::DEFAULT);
+        let Some(without) = judging.value(downloads::FIGURE.id, &clean, 0u32) else { continue };
         let most = EXTRA_TIMES_LOSS * f64::from(loss_percent) / 100.0 + EXTRA_BEYOND;
         let extra = value - without;
         judging.cell(extra <= most, || format!("{:.0}% in {} at {loss_percent}%", extra * 100.0, row.series));

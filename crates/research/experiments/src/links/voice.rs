@@ -34,7 +34,8 @@ pub const FIGURE: Figure = Figure {
 const LOSSES: [u32; 3] = [5, 10, 20];
 const WAYS: [Way; 3] = [Way::BARE, Way::OFF, Way::DEFAULT];
 const PAYLOAD_BYTES: usize = 200;
-const INTERVAL_MILLISECONDS: f64 = 20.0;
+/// Between two packets of a call.
+pub(super) const INTERVAL_MILLISECONDS: f64 = 20.0;
 const PACKETS_A_SECOND: u32 = 50;
 /// Start of the call, when the session exists.
 const START_SECONDS: f64 = 20.0;

@@ -361,9 +361,11 @@ impl Outstanding {
         if let Some(left) = left.filter(|left| !left.again) {
             let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
             let sample = now.saturating_sub(left.at()).saturating_sub(delay);
-            let is_held = receipt.runs().next().is_some_and(|(_, state)| state == State::Held);
-            let most = self.delay.longest().filter(|_| received < sent && sent < MANY);
-            if received >= sent || is_held {
+            let newest_is_held = || receipt.runs().next().is_some_and(|(_, state)| state == State::Held);
+            if received >= sent {
+                self.delay.sample(now, sample);
+            } else if newest_is_held() {
+                let most = self.delay.longest().filter(|_| sent < MANY);
                 self.delay.sample(now, sample.min(most.unwrap_or(sample)));
             }
         }
