@@ -8,7 +8,7 @@ use crate::scheme::Scheme;
 pub enum Extent {
     /// Everything, with enough seeds for narrow intervals.
     Whole,
-    /// A few cells of every figure and few seeds: all of them within ten minutes on two processors.
+    /// A few cells of every figure and few seeds: all of them in 20 minutes on two processors.
     Quick,
     /// A corner of every figure: for drivers in real time.
     Corner,

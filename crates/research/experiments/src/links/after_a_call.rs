@@ -85,7 +85,7 @@ fn name(place: Place, way: Way, before: Before) -> String {
 }
 
 fn needs(setting: &Setting<'_>) -> Vec<Need> {
-    let seeds = setting.plan.seeds(10, 2, 1);
+    let seeds = setting.plan.seeds(10, 1, 1);
     let mut needs = Vec::new();
     for place in places(&setting.plan) {
         for (way, before) in WAYS.into_iter().flat_map(|way| Before::ALL.map(|before| (way, before))) {

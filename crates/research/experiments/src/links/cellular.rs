@@ -64,11 +64,11 @@ enum Load {
 }
 
 fn recordings(plan: &Plan) -> &'static [(&'static str, &'static str, f64)] {
-    plan.choose(&RECORDINGS, &RECORDINGS, &RECORDINGS[..1])
+    plan.choose(&RECORDINGS, &RECORDINGS[..1], &RECORDINGS[..1])
 }
 
 fn starts(plan: &Plan) -> impl Iterator<Item = f64> {
-    (0..plan.seeds(10, 2, 1)).map(|run| START_SECONDS + LATER_SECONDS * f64::from(run))
+    (0..plan.seeds(10, 1, 1)).map(|run| START_SECONDS + LATER_SECONDS * f64::from(run))
 }
 
 fn name(recording: &str, way: Way, load: Load, start_seconds: f64) -> String {

@@ -54,7 +54,7 @@ fn goal(place: Place, way: Way) -> Option<f64> {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 1)
+    plan.seeds(10, 1, 1)
 }
 
 fn name(place: Place, way: Way) -> String {

@@ -101,18 +101,8 @@ impl Shared {
         let whole = [20, 100].into_iter().flat_map(|round_trip| {
             [0, 2].into_iter().flat_map(move |loss| Queue::ALL.map(|queue| (queue, loss, round_trip)))
         });
-        let quick = vec![
-            (Queue::Packets(50), 0, 20),
-            (Queue::Packets(10), 2, 20),
-            (Queue::Packets(200), 0, 100),
-            (Queue::Packets(50), 2, 100),
-            (Queue::Codel, 0, 20),
-            (Queue::Policer, 0, 100),
-        ];
-        plan.choose(whole.collect(), quick, vec![(Queue::Packets(50), 0, 20)])
-            .into_iter()
-            .map(shared)
-            .collect()
+        let part = vec![(Queue::Packets(50), 0, 20)];
+        plan.choose(whole.collect(), part.clone(), part).into_iter().map(shared).collect()
     }
 
     fn link(self) -> LinkConfig {
@@ -144,6 +134,10 @@ impl fmt::Display for Shared {
     }
 }
 
+fn controls(plan: &Plan) -> &'static [[Way; 2]] {
+    plan.choose(&CONTROLS, &CONTROLS[..1], &CONTROLS)
+}
+
 fn seeds(plan: &Plan) -> u32 {
     plan.seeds(10, 1, 1)
 }
@@ -158,7 +152,7 @@ fn name(shared: Shared, other: Way, form: Form) -> String {
 fn needs(setting: &Setting<'_>, form: Form) -> Vec<Need> {
     let mut needs = Vec::new();
     for shared in Shared::of(&setting.plan) {
-        for [bare, tunnelled] in CONTROLS {
+        for &[bare, tunnelled] in controls(&setting.plan) {
             let others = [(bare, Form::Packets), (tunnelled, form)].into_iter();
             needs.extend(
                 others.map(|(other, form)| Need::Scenario(Box::new(scenario(setting, shared, other, form)))),
@@ -211,7 +205,7 @@ fn bytes(outcome: &Outcome) -> Option<[f64; 2]> {
 fn rows(results: &Results<'_>, form: Form) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for shared in Shared::of(&results.setting.plan) {
-        for [bare, tunnelled] in CONTROLS {
+        for &[bare, tunnelled] in controls(&results.setting.plan) {
             let of = |other, form| -> Result<Vec<Option<[f64; 2]>>> {
                 Ok(results.outcomes(&name(shared, other, form))?.iter().map(bytes).collect())
             };

@@ -69,7 +69,7 @@ impl Kind {
     ];
 
     fn of(plan: &Plan) -> &'static [Self] {
-        plan.choose(&Self::ALL, &Self::ALL, &[Self::Reordering])
+        plan.choose(&Self::ALL, &[Self::BeforeRate, Self::Reordering, Self::Bursts], &[Self::Reordering])
     }
 
     fn topology(self) -> Topology {
@@ -173,14 +173,14 @@ mod tests {
     use crate::testbed::Testbed;
 
     #[test]
-    fn every_run_is_a_scenario_that_makes_sense_and_the_quick_form_has_them_all() {
+    fn every_run_is_a_scenario_that_makes_sense_and_the_quick_form_has_half_of_them() {
         let contents = Contents::substitutes();
         let testbed = Testbed::new(&contents).unwrap();
-        for (extent, seeds) in [(Extent::Whole, 10), (Extent::Quick, 1)] {
+        for (extent, kinds, seeds) in [(Extent::Whole, 6, 10), (Extent::Quick, 3, 1)] {
             let plan = Plan { extent, seeds: None, trace: Traced::default() };
             let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
             let needs = needs(&setting);
-            assert_eq!(needs.len(), 6 * 4);
+            assert_eq!(needs.len(), kinds * 4);
             for need in needs {
                 let Need::Scenario(scenario) = need else { panic!("a scenario") };
                 scenario.check().unwrap();

@@ -71,7 +71,7 @@ fn losses(plan: &Plan) -> &'static [u32] {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 1)
+    plan.seeds(10, 1, 1)
 }
 
 fn name(loss_percent: u32, help: Help) -> String {

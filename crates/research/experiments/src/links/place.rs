@@ -35,7 +35,7 @@ impl Place {
             .into_iter()
             .flat_map(|loss| [20, 100, 600].map(|round_trip| place(loss, round_trip)))
             .collect();
-        let quick = vec![place(0, 100), place(10, 20), place(10, 100)];
+        let quick = vec![place(0, 100), place(10, 100)];
         let mut places = plan.choose(whole, quick, vec![place(10, 20)]);
         places.retain(|place| losses.contains(&place.loss_percent));
         places

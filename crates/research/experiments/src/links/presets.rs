@@ -51,7 +51,7 @@ fn links(plan: &Plan) -> Vec<Preset> {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 1)
+    plan.seeds(10, 1, 1)
 }
 
 fn name(link: &Preset, way: Way) -> String {

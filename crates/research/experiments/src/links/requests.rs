@@ -73,7 +73,7 @@ impl Kind {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 1)
+    plan.seeds(10, 1, 1)
 }
 
 fn name(kind: &Kind, place: Place, form: Form) -> String {

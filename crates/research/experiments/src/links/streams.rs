@@ -38,7 +38,7 @@ const LOSSES: [u32; 5] = [0, 1, 5, 10, 20];
 const FORMS: [Form; 3] = [Form::Packets, Form::Streams, Form::StreamsTold];
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 1)
+    plan.seeds(10, 1, 1)
 }
 
 fn name(place: Place, form: Form) -> String {

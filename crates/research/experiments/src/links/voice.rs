@@ -96,8 +96,8 @@ impl Losses {
     /// Duration of the call. Bursts are few, so their call is long.
     fn seconds(self, plan: &Plan) -> u32 {
         match self {
-            Self::At(_) => plan.choose(60, 20, 20),
-            Self::Bursts => plan.choose(300, 120, 20),
+            Self::At(_) => plan.choose(60, 10, 10),
+            Self::Bursts => plan.choose(300, 40, 20),
         }
     }
 
@@ -152,7 +152,7 @@ pub(super) fn burst_series(what: &str, way: Way) -> String {
 }
 
 fn seeds(plan: &Plan) -> u32 {
-    plan.seeds(10, 2, 1)
+    plan.seeds(10, 1, 1)
 }
 
 fn name(losses: Losses, way: Way) -> String {
@@ -262,7 +262,7 @@ mod tests {
         assert!((link.loss.mean_loss(200) * 100.0 - BURST_LOSS_PERCENT).abs() < 0.01);
         let contents = Contents::substitutes();
         let testbed = Testbed::new(&contents).unwrap();
-        for (extent, count) in [(Extent::Whole, 10), (Extent::Quick, 3), (Extent::Corner, 1)] {
+        for (extent, count) in [(Extent::Whole, 10), (Extent::Quick, 2), (Extent::Corner, 1)] {
             let plan = Plan { extent, seeds: None, trace: Traced::default() };
             let setting = Setting { plan, testbed: &testbed, contents: &contents, driver: Driver::Virtual };
             let needs = needs(&setting);
