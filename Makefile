@@ -71,7 +71,7 @@ kernel-wheel: lab-kernel ## Build the virtual-time kernel as a wheel in target/w
 	scripts/wheel kernel
 	scripts/wheel kernel-source
 
-container: ## Make the context of packaging/container/Containerfile by mmdebstrap, and its image where podman or docker is
+container: ## Make the context of packaging/container/Containerfile by mmdebstrap, and its image where podman, buildah or docker runs
 	packaging/container/make
 
 fuzz: ## Search for inputs that break a parser, 60 seconds each (FUZZ=unit for one, SECONDS_EACH=600)
