@@ -25,6 +25,7 @@ use crate::path::endpoint::{Age, Endpoint};
 use crate::path::lanes::Lanes;
 use crate::path::mtu::PathMtu;
 use crate::path::reachability::{DOUBTED_KEEPALIVE, Reachability};
+use crate::path::unanswered::Unanswered;
 use crate::queue::Queue;
 use crate::roaming::Told;
 use crate::session::sessions::Sessions;
@@ -35,8 +36,6 @@ use std::time::Duration;
 use wire::hello::HEARS_LANES;
 use wire::unit::PLAIN;
 
-/// A peer that answers nothing for so long gets a new handshake.
-const SILENCE: Duration = Duration::from_secs(10);
 /// However often a peer's receipts make no sense, a new link is begun no more often.
 const BEGIN_AGAIN_EVERY: Duration = Duration::from_secs(1);
 
@@ -66,8 +65,7 @@ pub(crate) struct Peer {
     ratios: Ratios,
     /// When a ping goes out: at once after a handshake, else after the keepalive's silence.
     ping_at: Option<Duration>,
-    /// Since when something was sent that has not been answered.
-    unanswered_since: Option<Duration>,
+    unanswered: Unanswered,
     /// Number of this station's association with the peer, a gateway; 0 for an association with another one,
     /// `None` without other gateways.
     associated: Option<u8>,
@@ -108,7 +106,7 @@ impl Peer {
             counters: PeerCounters::default(),
             ratios: Ratios::default(),
             ping_at: None,
-            unanswered_since: None,
+            unanswered: Unanswered::default(),
             associated: None,
             closing: false,
             closed: false,
@@ -192,7 +190,7 @@ impl Peer {
         let spreads = self.config.endpoint.is_some() && lanes;
         self.lanes.open(now, if spreads { ctx.config.source_ports } else { 1 });
         self.closed = false;
-        self.unanswered_since = None;
+        self.unanswered.clear();
         self.counters.sessions += 1;
         let (peer, endpoint) = (self.config.name.clone(), self.endpoint.address());
         self.mark_reachable(now, ctx);
@@ -253,7 +251,7 @@ impl Peer {
         datagram_bytes: usize,
         ctx: &mut Context,
     ) {
-        self.unanswered_since = None;
+        self.unanswered.clear();
         if self.sessions.established().is_some() {
             self.mark_reachable(now, ctx);
         }
@@ -283,7 +281,7 @@ impl Peer {
         }
         self.lanes.close();
         self.ping_at = None;
-        self.unanswered_since = None;
+        self.unanswered.clear();
         ctx.events.push(Event::SessionDown { peer: self.config.name.clone() });
         self.mark_unreachable(now, ctx);
     }
@@ -332,9 +330,8 @@ impl Peer {
             self.queue.clear();
             self.reachability.try_again();
         }
-        let silent = self.unanswered_since.is_some_and(|since| now >= since + SILENCE);
+        let silent = self.unanswered.ask_again(now);
         if silent {
-            self.unanswered_since = Some(now);
             self.ping_at = Some(now);
         }
         let retry = self.sessions.initiator().send_at().is_some_and(|at| at <= now);
@@ -372,7 +369,7 @@ impl Peer {
             self.ping_at.filter(|_| link.is_some()),
             self.lanes.timeout().filter(|_| link.is_some()),
             link.and_then(|link| self.path.timeout(&link.measured())),
-            self.unanswered_since.map(|since| since + SILENCE),
+            self.unanswered.timeout(),
             link.and_then(Link::tells_at),
             link.and_then(|_| self.streams_timeout()),
             link.and_then(Link::asks_at),

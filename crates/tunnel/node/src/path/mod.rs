@@ -10,3 +10,4 @@ pub mod icmp;
 pub mod lanes;
 pub mod mtu;
 pub mod reachability;
+pub mod unanswered;

@@ -82,14 +82,14 @@ impl Peer {
     /// When [`Peer::doubt`] has something to do.
     pub(crate) fn doubt_at(&self) -> Option<Duration> {
         let shaking_since = self.sessions.initiator().trying_since();
-        self.reachability.doubt_at(shaking_since, self.unanswered_since, !self.queue.is_empty())
+        self.reachability.doubt_at(shaking_since, self.unanswered.since(), !self.queue.is_empty())
     }
 
     /// What a station knows of this gateway.
     pub(crate) fn seen(&self) -> Seen {
         Seen {
             is_up: self.reachability.is_up(),
-            unanswered_since: self.unanswered_since,
+            unanswered_since: self.unanswered.since(),
             srtt: self.link.as_ref().and_then(|link| link.arq.srtt()).unwrap_or_default(),
         }
     }

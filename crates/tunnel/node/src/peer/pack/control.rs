@@ -23,7 +23,7 @@ impl Peer {
         }
         if due.ping {
             frame::emit(FrameType::Ping, &token(now, 0), out);
-            self.unanswered_since.get_or_insert(now);
+            self.unanswered.send(now);
             if let Some(associated) = self.associated.filter(|_| !link.is_plain()) {
                 frame::emit(FrameType::Associated, &[associated], out);
             }

@@ -214,7 +214,7 @@ impl Peer {
             link.assembly.note_frame(written.frame_bytes);
             self.count_packet(sequence, &inner, &written, ctx);
             self.note_ratio(now, &inner, &written, ctx);
-            self.unanswered_since.get_or_insert(now);
+            self.unanswered.send(now);
             if out.len() > builder.limit {
                 let frame = (sequence, written.frame_type);
                 self.overflow(builder, frame, start, may_be_cut, packet, ctx, out);
