@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -36,7 +37,9 @@ def dask(tasks: list[Task], workers: int | None, address: str | None, run: Run =
         from distributed import as_completed as completed
     except ImportError:
         raise LabError("the engine dask is not installed: pip install 'overheard-lab[dask]'") from None
-    client = Client(address) if address else Client(n_workers=workers or os.cpu_count() or 1, threads_per_worker=1)
+    # Workers that end complain of their lost connection; what a task says comes by its future.
+    here = {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1, "silence_logs": logging.CRITICAL}
+    client = Client(address) if address else Client(**here)
     try:
         # Not pure: a task that failed on one cluster is not taken from its memory.
         futures = client.map(run, tasks, retries=RETRIES, pure=False)
