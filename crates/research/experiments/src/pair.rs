@@ -171,6 +171,7 @@ impl Keys {
             ready: Ready::Path("{socket}".to_owned()),
             status: ["{overheard}", "status", "--socket", "{socket}", "--json"].map(str::to_owned).to_vec(),
             later: false,
+            within_seconds: None,
         }
     }
 }

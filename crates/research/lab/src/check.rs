@@ -6,6 +6,7 @@ pub use mistake::Mistake;
 
 use std::collections::HashSet;
 
+use air::LinkConfig;
 use air::timing::Standard;
 
 use crate::error::LabError;
@@ -73,6 +74,10 @@ fn check_topology(topology: &Topology) -> Result<(), Mistake> {
         demand(first != second, || Mistake::Loop { link: name.clone(), place: first.clone() })?;
         check_place(topology, first)?;
         check_place(topology, second)?;
+        if let Medium::Air { forward, backward } = &link.medium {
+            check_link(name, forward)?;
+            check_link(name, backward)?;
+        }
     }
     demand(topology.channels.len() <= 255, || Mistake::ManyChannels)?;
     for channel in &topology.channels {
@@ -86,6 +91,8 @@ fn check_topology(topology: &Topology) -> Result<(), Mistake> {
             positions: places,
         })?;
         demand(stations <= 254, || Mistake::ManyStations(name.clone()))?;
+        let medium = channel.medium.validate();
+        medium.map_err(|error| Mistake::Channel { channel: name.clone(), why: error.to_string() })?;
         let mut seen = HashSet::new();
         for station in &channel.stations {
             check_place(topology, station)?;
@@ -131,6 +138,10 @@ fn check_network(topology: &Topology, network: &WiFi) -> Result<(), Mistake> {
     demand(medium.listeners.is_empty(), || Mistake::Listeners(name()))?;
     let frames = medium.queue_frames;
     demand(frames <= MOST_WAITING_FRAMES, || Mistake::WaitingFrames { network: name(), frames })
+}
+
+fn check_link(link: &str, config: &LinkConfig) -> Result<(), Mistake> {
+    config.validate().map_err(|error| Mistake::Link { link: link.to_owned(), why: error.to_string() })
 }
 
 fn check_place(topology: &Topology, name: &str) -> Result<(), Mistake> {
@@ -224,10 +235,11 @@ fn check_events(scenario: &Scenario) -> Result<(), Mistake> {
     for event in &scenario.events {
         check_seconds(event.at_seconds)?;
         match &event.action {
-            Action::Configure { link, .. } => {
+            Action::Configure { link, config, .. } => {
                 let found = scenario.topology.links.iter().find(|other| &other.name == link);
                 let air = found.is_some_and(|link| matches!(link.medium, Medium::Air { .. }));
                 demand(air, || Mistake::NoAir(link.clone()))?;
+                check_link(link, config)?;
             }
             Action::Run { place, command } => {
                 check_place(&scenario.topology, place)?;

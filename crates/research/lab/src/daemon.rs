@@ -83,14 +83,14 @@ impl Running {
         command.stdout(output.try_clone().doing(|| format!("share {}", log.display()))?).stderr(output);
         let mut running =
             Self { program: Program::start(place, command, package_of(&daemon.command[0]))?, log };
-        let deadline = Instant::now() + Duration::from_secs(daemon.ready.within_seconds());
+        let deadline = Instant::now() + Duration::from_secs(daemon.within_seconds());
         let mut wait = Duration::ZERO;
         while !is_ready(daemon, place, placeholders, &running.log)? {
             if running.program.wait_until(Instant::now() + wait)?.is_some() {
                 return Err(running.complain(daemon, "ended before it was ready"));
             }
             if Instant::now() >= deadline {
-                let within_seconds = daemon.ready.within_seconds();
+                let within_seconds = daemon.within_seconds();
                 let detail = format!("did not become ready in {within_seconds} seconds");
                 return Err(running.complain(daemon, &detail));
             }

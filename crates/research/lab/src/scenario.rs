@@ -128,9 +128,12 @@ pub struct Daemon {
     /// Whether only an [`Action::Start`] starts it.
     #[serde(default)]
     pub later: bool,
+    /// Timeout of its readiness, where [`Ready`] has none of its own; [`Ready::WITHIN_SECONDS`] when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_seconds: Option<u64>,
 }
 
-/// Condition of a daemon's readiness. It has [`Ready::WITHIN_SECONDS`] for it.
+/// Condition of a daemon's readiness.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ready {
@@ -161,11 +164,14 @@ pub enum Ready {
 impl Ready {
     /// Timeout of a daemon's readiness, unless it has one of its own.
     pub const WITHIN_SECONDS: u64 = 10;
+}
 
+impl Daemon {
+    /// Timeout of its readiness, in seconds.
     pub(crate) fn within_seconds(&self) -> u64 {
-        match self {
-            Self::Said { within_seconds, .. } | Self::Succeeds { within_seconds, .. } => *within_seconds,
-            _ => Self::WITHIN_SECONDS,
+        match &self.ready {
+            Ready::Said { within_seconds, .. } | Ready::Succeeds { within_seconds, .. } => *within_seconds,
+            _ => self.within_seconds.unwrap_or(Ready::WITHIN_SECONDS),
         }
     }
 }

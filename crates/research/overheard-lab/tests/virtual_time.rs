@@ -115,6 +115,7 @@ fn daemons_events_and_a_chain_of_downloads_go_through_a_gateway() {
         ready: Ready::Listening(8080),
         status: ["echo", r#"{"config": "{config}"}"#].map(str::to_owned).to_vec(),
         later: false,
+        within_seconds: None,
     };
     let waited_for = |name: &str, ready| Daemon {
         name: name.to_owned(),
@@ -206,6 +207,7 @@ fn a_kernel_does_not_outlive_who_booted_it() {
         ready: Ready::AtOnce,
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     }];
     let file = folder.path().join("scenario.json");
     std::fs::write(&file, serde_json::to_vec(&scenario).unwrap()).unwrap();
@@ -294,6 +296,7 @@ fn a_scenario_that_cannot_run_says_why() {
         ready: Ready::Listening(9),
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     }];
     let error = lab::run(&Driver::Virtual(driver), &[scenario]).unwrap_err();
     assert!(error.to_string().contains("the daemon `nobody` ended before it was ready"), "{error}");
@@ -311,6 +314,7 @@ fn a_readiness_check_that_never_succeeds_ends_the_run_after_its_own_time() {
         ready: Ready::Succeeds { command: vec!["false".to_owned()], within_seconds: 40 },
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     }];
     let error = lab::run(&Driver::Virtual(driver), &[scenario]).unwrap_err().to_string();
     assert!(error.contains("`slow` did not become ready in 40 seconds; it said: still busy"), "{error}");
@@ -372,6 +376,7 @@ fn routers_on_a_channel_find_ways_that_clients_browse_over() {
         ready: Ready::AtOnce,
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     };
     let topology =
         Topology { places: names.map(place).to_vec(), channels: vec![channel], ..Topology::default() };

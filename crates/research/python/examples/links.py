@@ -2,7 +2,7 @@
 
 from overheard_lab import Random, Scenario, bottleneck, estimate
 
-PLACES = [(0, 100), (10, 20), (10, 100)]
+PLACES = [(0, 100), (10, 100)]
 WAYS = [("bare", "cubic"), ("bare", "bbr"), ("off", "cubic"), ("adaptive", "cubic"), ("adaptive", "bbr")]
 COMMAND = ["links", "--figure", "downloads", "--seeds", "1"]
 CONTENT, BYTES = "random-long", 3_000_000

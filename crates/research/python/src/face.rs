@@ -18,7 +18,13 @@ pub(crate) fn raise(error: impl std::fmt::Display) -> PyErr {
 }
 
 pub(crate) fn read(scenario: &str) -> PyResult<Scenario> {
-    serde_json::from_str(scenario).map_err(|error| raise(format!("this is no scenario: {error}")))
+    let reader = &mut serde_json::Deserializer::from_str(scenario);
+    serde_path_to_error::deserialize(reader).map_err(|error| {
+        let sentence = error.inner().to_string();
+        // nobody wrote the line, which is Python's
+        let mistake = sentence.rsplit_once(" at line ").map_or(&*sentence, |(mistake, _)| mistake);
+        raise(format!("the scenario's `{}`: {mistake}", error.path()))
+    })
 }
 
 pub(crate) fn write(outcomes: &[Outcome]) -> PyResult<Vec<String>> {

@@ -53,6 +53,49 @@ class Sentences(unittest.TestCase):
         self.says("there is no place `nowhere`", call().command(1, "nowhere", "true").check)
         self.says("is not on a link, channel or Wi-Fi network `wire`", lambda: call().address("station", "wire"))
 
+    def test_what_no_link_channel_or_wi_fi_joins_is_named(self):
+        self.says("joins the station `nowhere`", lambda: call().tunnel("gateway", "nowhere"))
+        self.says("has a tunnel: a second one is two `program`s", lambda: call(scheme="off").tunnel("gateway", "station"))
+
+    def test_impossible_values_are_named_before_anything_boots(self):
+        def link(*values):
+            return lab.Scenario("m").link("one", "two", lab.Link(*values))
+
+        self.says("scenario `m`: the link `air`: loss.bernoulli.probability", link("1Mbit/s", 0, 1.5).check)
+        self.says("such as 0.05, or a model", lambda: link("1Mbit/s", 0, "5%"))
+        self.says('such as "8Mbit/s", and not 8000000', lambda: link(8_000_000))
+        self.says("scenario `call`: the link `air`", call().change(1, "air", "forward", lab.Link(loss=-0.1)).check)
+        self.says("Random has at least 0 bytes", lambda: call().serve("gateway", content=lab.Random(-5)))
+        self.says("the scenario's `streams[1].address`", call().constant_rate("gateway", "station", "nowhere", packets=1, every_ms=1).check)
+
+    def test_a_misspelled_keyword_is_no_kernel_parameter(self):
+        self.says("Scenario has no keyword `bound_second`", lambda: lab.Scenario("m", bound_second=5))
+        self.says("place has no keyword `forward`", lambda: lab.Scenario("m").place("one", forward=True))
+
+    def test_sweeps_that_make_no_sense_are_named(self):
+        self.says("several values, such as [0.1], and not 0.1", lambda: Sweep(call, {"loss": 0.1}, [1], "sim"))
+        self.says("does it end with `return`?", lambda: Sweep(lambda loss: None, {"loss": [0.1]}, [1], "sim"))
+        self.says("several whole numbers, such as [1, 2]", lambda: call().run(3, "sim"))
+        self.says("is to run with no seed", lambda: call().run([], "sim"))
+        self.says("there is no folder /nonexistent of kept results", lambda: lab.Store("/nonexistent", there=True))
+
+    def test_a_places_routes_come_behind_those_of_its_channel(self):
+        stations = {"one": (0, 0), "two": (9, 0)}
+        scenario = lab.Scenario("m").channel(stations, routes=True).place("one", routes={"10.80.0.0/24": "10.78.0.2"})
+        [one, _] = scenario.describe()["scenario"]["topology"]["places"]
+        self.assertEqual([route["to"] for route in one["routes"]], ["10.78.0.2/32", "10.80.0.0/24"])
+
+    def test_what_did_not_arrive_is_told_and_makes_no_point(self):
+        missed = {"ending": "connect", "intact": True, "seconds": 0.0, "bytes": 0}
+        stream = {"sent": 0, "received": 0, "delay": {"median": 0.0}}
+        outcome = {"scenario": "m", "seed": 1, "downloads": [missed, {**missed, "ending": "complete"}], "streams": [stream]}
+        results = lab.Results([outcome])
+        self.assertIsNone(results.streams.to_pylist()[0]["lost_share"])
+        with self.assertWarnsRegex(UserWarning, "1 of 2 downloads did not arrive whole"):
+            results.warn()
+        with self.assertWarnsRegex(UserWarning, "1 of 1 streams sent nothing"):
+            results.warn()
+
     def test_a_missing_kernel_is_named_with_the_commands_that_mend_it(self):
         before = os.environ.get("OVERHEARD_LAB_KERNEL")
         os.environ["OVERHEARD_LAB_KERNEL"] = "/nonexistent/linux"
@@ -114,8 +157,8 @@ class Sentences(unittest.TestCase):
 
     @skipUnless(kernel(), "no virtual-time kernel")
     def test_a_program_that_never_gets_ready_is_named_with_its_last_words(self):
-        scenario = call().program("station", "echo waiting for Godot; sleep 1000", name="slow", ready=4242)
-        self.says("the daemon `slow` did not become ready in 10 seconds; it said: waiting for Godot", lambda: scenario.run(progress=False))
+        scenario = call().program("station", "echo waiting for Godot; sleep 1000", name="slow", ready=4242, within_seconds=3)
+        self.says("the daemon `slow` did not become ready in 3 seconds; it said: waiting for Godot", lambda: scenario.run(progress=False))
 
 
 class SameRows(unittest.TestCase):
@@ -134,10 +177,10 @@ class SameRows(unittest.TestCase):
         import links
         import same_rows
 
-        scenario = links.scenario("adaptive", "cubic", 10, 20)
+        scenario = links.scenario("adaptive", "cubic", 10, 100)
         said = same_rows.experiment(links, "virtual", "--only", scenario.name, "--json")
         row = links.row(scenario, "virtual")
-        theirs = [it["value"] for it in json.loads(said) if it["series"] == "seconds, 20 ms: adaptive, cubic"]
+        theirs = [it["value"] for it in json.loads(said) if it["series"] == "seconds, 100 ms: adaptive, cubic"]
         self.assertEqual([row], theirs)
 
     @skipUnless(kernel(), "no virtual-time kernel")

@@ -165,6 +165,7 @@ fn proxy() -> Daemon {
         ready: Ready::Listening(8080),
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     }
 }
 

@@ -57,6 +57,7 @@ fn scenario(setting: &Setting<'_>) -> Scenario {
             ready: Ready::AtOnce,
             status: Vec::new(),
             later: false,
+            within_seconds: None,
         });
     }
     let tell = "date +%s.%N; for file in {folder}/routes-*; do sed \"s/^/${file##*routes-} /\" $file; done";

@@ -232,6 +232,7 @@ fn scenario(setting: &Setting<'_>, cell: Cell, transport: Transport) -> Scenario
                 ready: Ready::Listening(CACHE_PORT),
                 status: Vec::new(),
                 later: false,
+                within_seconds: None,
             });
             from = (address(number), CACHE_PORT);
         }

@@ -195,6 +195,7 @@ impl Trial {
             ready: Ready::Path("{socket}".to_owned()),
             status: ["socat", "-u", "UNIX-CONNECT:{socket}", "-"].map(str::to_owned).to_vec(),
             later: false,
+            within_seconds: None,
         }
     }
 }
@@ -303,5 +304,6 @@ fn babeld(network: &Network, router: usize) -> Daemon {
         ready: Ready::AtOnce,
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     }
 }

@@ -230,6 +230,7 @@ fn cache() -> Daemon {
         ready: Ready::Listening(CACHE_PORT),
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     }
 }
 

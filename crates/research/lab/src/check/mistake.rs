@@ -26,6 +26,10 @@ pub enum Mistake {
     LinkTwice(String),
     #[error("the link `{link}` has `{place}` at both ends")]
     Loop { link: String, place: String },
+    #[error("the link `{link}`: {why}")]
+    Link { link: String, why: String },
+    #[error("the channel `{channel}`: {why}")]
+    Channel { channel: String, why: String },
     #[error("the channel name `{0}` is not 1 to 15 letters and digits")]
     ChannelName(String),
     #[error("two links or channels, or one and loopback, are called `{0}`")]

@@ -56,5 +56,6 @@ fn daemon(network: &WiFi, place: &str, command: &[&str], config: String, ready: 
         ready: Ready::Said { text: ready.to_owned(), within_seconds: WITHIN_SECONDS },
         status: Vec::new(),
         later: false,
+        within_seconds: None,
     }
 }

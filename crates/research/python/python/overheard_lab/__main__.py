@@ -59,10 +59,11 @@ def _run(options: argparse.Namespace) -> None:
             ran = sweep.run(store, options.engine, **how)
             print(f"{ran} runs; {options.store} keeps {len(store)}")
         case "rows":
-            sys.stdout.buffer.write(_load(options.file).rows(Store(options.store)))
+            sys.stdout.buffer.write(_load(options.file).rows(Store(options.store, there=True)))
         case "merge":
+            others = [Store(other, there=True) for other in options.others]
             store = Store(options.store)
-            new = sum(store.merge(Store(other)) for other in options.others)
+            new = sum(store.merge(other) for other in others)
             print(f"{new} new results; {options.store} keeps {len(store)}")
         case "reproduce":
             from .reproduction import reproduce

@@ -22,7 +22,7 @@ def chart(results: Results, x: str, y: str, series: str | None, what: str, ax: A
         for column in filter(None, (x, y, series)):
             if column not in row:
                 raise LabError(f"the table {what} has no column {column!r}; it has {', '.join(row)}")
-        if row[y] is not None:
+        if row[y] is not None and row.get("whole", True):
             curves.setdefault(row[series] if series else y, {}).setdefault(row[x], []).append(float(row[y]))
     ax = ax or plt.figure(figsize=(7.2, 4), layout="constrained").add_subplot()
     for name, points in curves.items():

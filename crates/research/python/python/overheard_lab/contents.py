@@ -19,6 +19,8 @@ class Random:
     length: int
 
     def describe(self) -> dict[str, Any]:
+        if self.length < 0:
+            raise LabError(f"Random has at least 0 bytes, and not {self.length}")
         return {"random": self.length}
 
 

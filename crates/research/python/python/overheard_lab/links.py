@@ -112,6 +112,10 @@ class Link:
 
     def describe(self) -> dict[str, Any]:
         loss = Bernoulli(self.loss) if isinstance(self.loss, (int, float)) else self.loss
+        if not hasattr(loss, "describe"):
+            raise _native.LabError(f"a link's loss is a probability such as 0.05, or a model such as Bernoulli, and not {self.loss!r}")
+        if not isinstance(self.rate, (str, type(None))):
+            raise _native.LabError(f"a link's rate is text such as \"8Mbit/s\", and not {self.rate!r}")
         link: dict[str, Any] = {
             "delay_ms": self.delay_ms,
             "queue_bytes": self.queue_bytes,

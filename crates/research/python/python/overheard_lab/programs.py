@@ -32,9 +32,9 @@ def kernel() -> Path:
     """The virtual-time kernel: as `overheard-lab kernel` finds it, or the one of the package `overheard_lab_kernel`."""
     try:
         return Path(_native.find_kernel())
-    except LabError as error:
+    except LabError:
         if named := os.environ.get("OVERHEARD_LAB_KERNEL"):
-            raise LabError(f"OVERHEARD_LAB_KERNEL names {named}, which is no kernel; {error}") from None
+            raise LabError(f"OVERHEARD_LAB_KERNEL names {named}, which is no kernel: unset it, or name one; `overheard-lab kernel --make` builds one") from None
         try:
             from overheard_lab_kernel import KERNEL
         except ImportError:

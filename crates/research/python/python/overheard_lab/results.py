@@ -4,6 +4,7 @@ simulated flow.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +21,14 @@ class Results:
     def __init__(self, outcomes: list[Row], cells: list[Row] | None = None) -> None:
         self.outcomes = outcomes
         self.cells = cells or [{} for _ in outcomes]
+
+    def warn(self) -> Results:
+        """Warns of downloads and exchanges that did not arrive whole, and of streams that sent nothing."""
+        for what, column, complaint in _COMPLAINTS:
+            values = [row[column] for row in self.rows(what)]
+            if failed := sum(not value for value in values):
+                warnings.warn(f"{failed} of {len(values)} {what} {complaint}", stacklevel=3)
+        return self
 
     def table(self, what: str) -> pa.Table:
         """`downloads`, `streams`, `fetches`, `exchanges`, `links`, `stations` or `sim`: columns of the cell, the seed, and the measurements."""
@@ -72,7 +81,10 @@ class Results:
         return self.table("sim")
 
     def chart(self, x: str, y: str, series: str | None = None, what: str | None = None, ax: Any = None) -> Any:
-        """Medians over the seeds as curves, by matplotlib; bars reach from the least to the largest value."""
+        """Medians over the seeds as curves, by matplotlib; bars reach from the least to the largest value.
+
+        Downloads and exchanges that did not arrive whole are left out, and so is a point that has no other.
+        """
         from .charts import chart
 
         return chart(self, x, y, series, what or self._usual(), ax)
@@ -99,7 +111,7 @@ def _streams(outcome: Row) -> Iterator[Row]:
     for number, stream in enumerate(outcome.get("streams", [])):
         row = {"stream": number, **stream, **{f"delay_{key}": value for key, value in stream["delay"].items()}}
         row.pop("delay")
-        lost = 1 - stream["received"] / stream["sent"] if stream["sent"] else 0.0
+        lost = 1 - stream["received"] / stream["sent"] if stream["sent"] else None
         yield {**row, "lost_share": lost}
 
 
@@ -131,6 +143,12 @@ def _counts(counted: Row) -> Row:
         row |= {f"{what}_{unit}": number for unit, number in count.items()} if isinstance(count, dict) else {what: count}
     return row
 
+
+_COMPLAINTS = (
+    ("downloads", "whole", "did not arrive whole: the column `ending` of `downloads` says why"),
+    ("exchanges", "whole", "did not arrive whole: the column `ending` of `exchanges` says why"),
+    ("streams", "sent", "sent nothing: their address has no route"),
+)
 
 _ROWS: dict[str, Callable[[Row], Iterator[Row]]] = {
     "downloads": _downloads,

@@ -30,7 +30,7 @@ class Scenario:
             "name": name,
             "seeds": [1],
             "topology": {"places": [], "links": [], "channels": []},
-            "parameters": {key.replace("__", "."): value for key, value in parameters.items()},
+            "parameters": _parameters(name, "Scenario", parameters),
             "servers": [],
             "daemons": [],
             "downloads": [],
@@ -51,11 +51,14 @@ class Scenario:
     # Places and what joins them
 
     def place(self, name: str, *, forwards: bool = False, routes: dict[str, str] | None = None, **parameters: str) -> Scenario:
-        """A place. Links, channels and Wi-Fi networks add the places that they name; this sets what they cannot know."""
+        """A place. Links, channels and Wi-Fi networks add the places that they name; this sets what they cannot know.
+
+        `routes` come behind those that a channel gave the place.
+        """
         place = self._place(name)
         place["forwards"] = forwards
-        place["routes"] = [{"to": to, "via": via} for to, via in (routes or {}).items()]
-        place["parameters"] = {key.replace("__", "."): value for key, value in parameters.items()}
+        place.setdefault("routes", []).extend({"to": to, "via": via} for to, via in (routes or {}).items())
+        place["parameters"] = _parameters(self.name, "place", parameters)
         return self
 
     def link(self, first: str, second: str, forward: Link, backward: Link | None = None, name: str = "air") -> Scenario:
@@ -70,7 +73,8 @@ class Scenario:
     def channel(self, positions: dict[str, tuple[float, float]], name: str = "mesh", routes: bool = False, **medium: Any) -> Scenario:
         """A radio channel that places share; positions are in metres. `medium` has keys of `air::MediumConfig`.
 
-        With `routes`, every station reaches every other directly.
+        With `routes`, every station reaches every other directly. Without it, a station has only the routes that
+        `place` or a program gives it.
         """
         number = len(self._topology["channels"])
         addresses = {place: f"10.78.{number}.{host}" for host, place in enumerate(positions, 1)}
@@ -139,8 +143,8 @@ class Scenario:
         """Anybody's program, in the foreground, for the whole run. Text runs in a shell.
 
         It is ready at once; or when a path (`/…` or `{socket}`) exists, an interface is up, something listens on a
-        TCP port (a number), or a command (a list) succeeds; or, with `says`, when it has written that text. In its
-        texts, `{config}` is its configuration file, `{folder}` a folder of the run, and `{files}` the folder of `file`.
+        TCP port (a number), or a command (a list) succeeds; or, with `says`, when it has written that text.
+        `status` is a command that prints JSON, for the outcome's `statuses`. In its texts, `{config}` is its configuration file, `{folder}` a folder of the run, and `{files}` the folder of `file`.
         """
         words = ["sh", "-c", command] if isinstance(command, str) else list(command)
         called = name or f"{place}-{len(self._scenario['daemons'])}"
@@ -149,7 +153,8 @@ class Scenario:
         if says and ready is not None:
             raise LabError(f"scenario `{self.name}`: the program `{called}` has `ready` and `says`: give one of them")
         ready_when = {"said": {"text": says, "within_seconds": within_seconds}} if says else _ready(ready, within_seconds)
-        self._scenario["daemons"].append({**daemon, "ready": ready_when, "status": list(status)})
+        patience = {"within_seconds": within_seconds} if isinstance(ready_when, dict) and _is_bare(ready_when) else {}
+        self._scenario["daemons"].append({**daemon, "ready": ready_when, "status": list(status), **patience})
         return self
 
     def file(self, name: str, text: str) -> Scenario:
@@ -173,7 +178,11 @@ class Scenario:
         `scheme` is a policy (`off`, `acked`, `adaptive`) or a paper's (`cache-flush`, `k-distance=8`). The station
         reaches the networks of `beyond` through the gateway. `further` is appended to both configurations, as TOML.
         """
+        if self._tunnel:
+            raise LabError(f"scenario `{self.name}` has a tunnel: a second one is two `program`s with configurations of their own")
         endpoint = f"{self.address(gateway, on)}:4780"
+        if not any(place["name"] == station for place in self._topology["places"]):
+            raise LabError(f"scenario `{self.name}`: no link, channel or Wi-Fi network joins the station `{station}`")
         files, nodes = _native.tunnel(scheme, gateway, station, endpoint, repairs, list(beyond))
         self._files.update(files)
         for node in map(json.loads, nodes):
@@ -277,7 +286,9 @@ class Scenario:
         """
         from .running import run_description
 
-        return Results(run_description(self.check().describe(), list(seeds), driver, progress, seeds_per_boot))
+        if not (wanted := _seeds(seeds)):
+            raise LabError(f"scenario `{self.name}` is to run with no seed: name one, such as run([1])")
+        return Results(run_description(self.check().describe(), wanted, driver, progress, seeds_per_boot)).warn()
 
     def _join(self, first: str, second: str, name: str, medium: Any) -> Scenario:
         self._place(first)
@@ -299,6 +310,26 @@ class Scenario:
                 return place
         self._topology["places"].append({"name": name})
         return self._topology["places"][-1]
+
+
+def _parameters(scenario: str, of: str, parameters: dict[str, str]) -> dict[str, str]:
+    """Kernel parameters by their names; a keyword without a dot is none."""
+    for key in parameters:
+        if "__" not in key and "." not in key:
+            raise LabError(f"scenario `{scenario}`: {of} has no keyword `{key}`; a kernel parameter has `__` for each dot")
+    return {key.replace("__", "."): str(value) for key, value in parameters.items()}
+
+
+def _seeds(seeds: Iterable[int]) -> list[int]:
+    try:
+        return list(seeds)
+    except TypeError:
+        raise LabError(f"seeds are several whole numbers, such as [1, 2], and not {seeds!r}") from None
+
+
+def _is_bare(ready: dict[str, Any]) -> bool:
+    """Whether a condition of readiness has no timeout of its own."""
+    return not {"said", "succeeds"} & ready.keys()
 
 
 def _ready(ready: Ready, within_seconds: int) -> Any:

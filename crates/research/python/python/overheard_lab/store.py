@@ -25,8 +25,11 @@ def key(task: dict[str, Any]) -> str:
 class Store:
     """A folder of kept outcomes. Several processes and machines may share it."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, there: bool = False) -> None:
+        """A folder that is made if need be; with `there`, one that has to exist."""
         self.folder = Path(folder)
+        if there and not self.folder.is_dir():
+            raise LabError(f"there is no folder {self.folder} of kept results")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -74,4 +77,4 @@ class Store:
     def _trouble(self, error: OSError) -> LabError:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return LabError(f"the disk of {self.folder} is full: free space and repeat; the {len(self)} kept results stay valid")
-        return LabError(f"cannot keep results in {self.folder}: {error.strerror}")
+        return LabError(f"cannot keep results in {self.folder}: {error.strerror}; name another folder")

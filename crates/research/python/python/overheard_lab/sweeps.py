@@ -11,7 +11,7 @@ from typing import Any
 from ._native import LabError
 from .engines import ENGINES
 from .results import Results
-from .scenario import Scenario
+from .scenario import Scenario, _seeds
 from .store import Store, canonical, key
 from .tasks import task
 
@@ -24,18 +24,24 @@ class Sweep:
     def __init__(self, build: Callable[..., Scenario], grid: Mapping[str, Iterable[Any]] | Iterable[Cell], seeds: Iterable[int], driver: str = "virtual") -> None:
         """`build` makes the scenario of a cell, from its keys. A grid is axes, or a list of cells."""
         if isinstance(grid, Mapping):
+            for name, values in grid.items():
+                if not isinstance(values, Iterable) or isinstance(values, str):
+                    raise LabError(f"the axis {name!r} of the grid has several values, such as [{values!r}], and not {values!r}")
             axes = {name: list(values) for name, values in grid.items()}
             cells = [dict(zip(axes, values)) for values in itertools.product(*axes.values())]
         else:
             cells = [dict(cell) for cell in grid]
-        wanted = list(seeds)
+        wanted = _seeds(seeds)
         for seed in wanted:
             if wanted.count(seed) > 1:
                 raise LabError(f"seed {seed} is given twice: two runs with one seed are one run")
         self.cells: list[Cell] = []
         self.tasks: list[dict[str, Any]] = []
         for cell in cells:
-            description = build(**cell).check().describe()
+            scenario = build(**cell)
+            if not isinstance(scenario, Scenario):
+                raise LabError(f"`build` returned {scenario!r} for {cell}, and no Scenario: does it end with `return`?")
+            description = scenario.check().describe()
             for seed in wanted:
                 self.cells.append(cell)
                 self.tasks.append(task(description, seed, driver))
@@ -84,4 +90,4 @@ def sweep(build: Callable[..., Scenario], grid: Mapping[str, Iterable[Any]] | Se
     """Runs a grid, keeps each result in the folder `store`, and returns all of them. What is kept does not run again."""
     described, kept = Sweep(build, grid, seeds, driver), Store(store)
     described.run(kept, engine, workers=workers, address=address, progress=progress)
-    return described.results(kept)
+    return described.results(kept).warn()
