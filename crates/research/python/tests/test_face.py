@@ -86,11 +86,12 @@ class Sentences(unittest.TestCase):
         self.assertEqual([route["to"] for route in one["routes"]], ["10.78.0.2/32", "10.80.0.0/24"])
 
     def test_what_did_not_arrive_is_told_and_makes_no_point(self):
-        missed = {"ending": "connect", "intact": True, "seconds": 0.0, "bytes": 0}
+        missed = {"ending": "failed", "intact": True, "seconds": 0.0, "bytes": 0}
         stream = {"sent": 0, "received": 0, "delay": {"median": 0.0}}
         outcome = {"scenario": "m", "seed": 1, "downloads": [missed, {**missed, "ending": "complete"}], "streams": [stream]}
         results = lab.Results([outcome])
-        self.assertIsNone(results.streams.to_pylist()[0]["lost_share"])
+        [nothing] = results.streams.to_pylist()
+        self.assertEqual((nothing["lost_share"], nothing["delay_median"]), (None, None))
         with self.assertWarnsRegex(UserWarning, "1 of 2 downloads did not arrive whole"):
             results.warn()
         with self.assertWarnsRegex(UserWarning, "1 of 1 streams sent nothing"):

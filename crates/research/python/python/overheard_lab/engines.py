@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
@@ -26,6 +27,9 @@ def local(tasks: list[Task], workers: int | None, address: str | None, run: Run 
         try:
             for future in as_completed(running):
                 yield running[future], future.result()
+        except KeyboardInterrupt:
+            print("interrupted: the runs that have begun end first", file=sys.stderr)
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -109,7 +109,8 @@ def _downloads(outcome: Row) -> Iterator[Row]:
 
 def _streams(outcome: Row) -> Iterator[Row]:
     for number, stream in enumerate(outcome.get("streams", [])):
-        row = {"stream": number, **stream, **{f"delay_{key}": value for key, value in stream["delay"].items()}}
+        delays = {f"delay_{key}": value if stream["received"] else None for key, value in stream["delay"].items()}
+        row = {"stream": number, **stream, **delays}
         row.pop("delay")
         lost = 1 - stream["received"] / stream["sent"] if stream["sent"] else None
         yield {**row, "lost_share": lost}
