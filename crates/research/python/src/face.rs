@@ -64,7 +64,8 @@ pub fn run(
     };
     let mut progress = |_: &Outcome| {
         if let Some(report) = &report {
-            Python::attach(|py| {
+            // an interpreter that ends, as after a second interruption, is told nothing
+            Python::try_attach(|py| {
                 if let Err(error) = report.call0(py) {
                     error.write_unraisable(py, None);
                 }

@@ -110,6 +110,7 @@ class Sentences(unittest.TestCase):
 
     def test_a_seed_given_twice_is_named(self):
         self.says("seed 2 is given twice", lambda: call().run([1, 2, 2], "sim"))
+        self.says("seed 2 is given twice", lambda: call().run([1, 2, 2]))
         self.says("seed 2 is given twice", lambda: Sweep(call, {}, [1, 2, 2], "sim"))
         self.says("seed 18014398509481984 is too large: the largest is 2^54 - 1", lambda: call().run([1 << 54], "sim"))
 

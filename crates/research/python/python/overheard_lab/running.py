@@ -45,6 +45,21 @@ def run_description(description: dict[str, Any], seeds: list[int], driver: str, 
         raise LabError(f"{who}: {error}") from None
 
 
+def run_each(description: dict[str, Any], seeds: list[int], driver: str, progress: bool) -> list[dict[str, Any]]:
+    """The same, with a boot for each seed: an interruption waits for those that have begun alone."""
+    from .engines import local
+
+    def run(seed: int) -> dict[str, Any]:
+        return run_description(description, [seed], driver)[0]
+
+    outcomes: dict[int, dict[str, Any]] = {}
+    with _bar(len(seeds), progress) as bar:
+        for number, outcome in local(seeds, None, None, run):
+            outcomes[number] = outcome
+            bar.update()
+    return [outcomes[number] for number in range(len(seeds))]
+
+
 def _run(text: str, description: dict[str, Any], seeds: list[int], driver: str, progress: bool, seeds_per_boot: int) -> list[dict[str, Any]]:
     if driver == "sim":
         tunnel = description["tunnel"] or {}

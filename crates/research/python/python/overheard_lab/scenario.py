@@ -282,13 +282,17 @@ class Scenario:
         """Runs the scenario with each seed. The driver is `sim`, `virtual` or `lab`.
 
         `virtual` boots a kernel for each seed, as `sweep` does: one seed is one run. With more `seeds_per_boot` (the
-        experiments of the papers have 8), a run also depends on the seeds before it in its boot.
+        experiments of the papers have 8), a run also depends on the seeds before it in its boot. An interruption loses
+        what has run: `sweep` keeps it.
         """
-        from .running import run_description
+        from .running import run_description, run_each
 
         if not (wanted := _seeds(seeds)):
             raise LabError(f"scenario `{self.name}` is to run with no seed: name one, such as run([1])")
-        return Results(run_description(self.check().describe(), wanted, driver, progress, seeds_per_boot)).warn()
+        description = self.check().describe()
+        if driver == "virtual" and seeds_per_boot == 1 and len(wanted) > 1:
+            return Results(run_each(description, wanted, driver, progress)).warn()
+        return Results(run_description(description, wanted, driver, progress, seeds_per_boot)).warn()
 
     def _join(self, first: str, second: str, name: str, medium: Any) -> Scenario:
         self._place(first)
@@ -322,9 +326,13 @@ def _parameters(scenario: str, of: str, parameters: dict[str, str]) -> dict[str,
 
 def _seeds(seeds: Iterable[int]) -> list[int]:
     try:
-        return list(seeds)
+        wanted = list(seeds)
     except TypeError:
         raise LabError(f"seeds are several whole numbers, such as [1, 2], and not {seeds!r}") from None
+    for seed in wanted:
+        if wanted.count(seed) > 1:
+            raise LabError(f"seed {seed} is given twice: two runs with one seed are one run")
+    return wanted
 
 
 def _is_bare(ready: dict[str, Any]) -> bool:

@@ -32,9 +32,6 @@ class Sweep:
         else:
             cells = [dict(cell) for cell in grid]
         wanted = _seeds(seeds)
-        for seed in wanted:
-            if wanted.count(seed) > 1:
-                raise LabError(f"seed {seed} is given twice: two runs with one seed are one run")
         self.cells: list[Cell] = []
         self.tasks: list[dict[str, Any]] = []
         for cell in cells:
