@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::error::{Doing, LabError};
 
 const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// The parameter that chooses one.
 pub(crate) const PARAMETER: &str = "net.ipv4.tcp_congestion_control";
 
@@ -44,7 +45,10 @@ impl Leave {
             return Ok(Self { before: None, _taken: taken });
         }
         let text = list.join(" ");
-        fs::write(ALLOWED, &text).doing(|| format!("allow the TCP congestion controls `{text}`"))?;
+        fs::write(ALLOWED, &text).doing(|| {
+            let has = fs::read_to_string(AVAILABLE).unwrap_or_default();
+            format!("allow the TCP congestion controls `{text}`, since this kernel has `{}`", has.trim())
+        })?;
         Ok(Self { before: Some(before), _taken: taken })
     }
 }

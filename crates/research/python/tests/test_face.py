@@ -54,7 +54,13 @@ class Sentences(unittest.TestCase):
         self.says("is not on a link, channel or Wi-Fi network `wire`", lambda: call().address("station", "wire"))
 
     def test_what_no_link_channel_or_wi_fi_joins_is_named(self):
+        def served():
+            return call().serve("gateway", content=lab.Text("a"))
+
         self.says("joins the station `nowhere`", lambda: call().tunnel("gateway", "nowhere"))
+        self.says("an access point, and no station", lambda: lab.Scenario("m").wi_fi({"ap": (0, 0)}))
+        self.says("nothing has the address 192.0.2.1", lambda: served().download("station", "192.0.2.1").run([1], "sim"))
+        self.says("nothing serves port 99", lambda: served().download("station", "10.77.0.1", port=99).run([1], "sim"))
         self.says("has a tunnel: a second one is two `program`s", lambda: call(scheme="off").tunnel("gateway", "station"))
 
     def test_impossible_values_are_named_before_anything_boots(self):

@@ -65,6 +65,7 @@ def _run(text: str, description: dict[str, Any], seeds: list[int], driver: str, 
         tunnel = description["tunnel"] or {}
         if description["scenario"]["daemons"] and not tunnel:
             raise LabError(f"scenario `{description['scenario']['name']}`: the driver sim runs no programs: take virtual")
+        _check_simulated(description["scenario"], bool(tunnel))
         outcomes = _native.simulate(text, tunnel.get("scheme"), tunnel.get("repairs", True))
         name = description["scenario"]["name"]
         return [{"scenario": name, "seed": seed, "sim": json.loads(it)} for seed, it in zip(seeds, outcomes)]
@@ -74,6 +75,19 @@ def _run(text: str, description: dict[str, Any], seeds: list[int], driver: str, 
     with _bar(len(seeds), progress) as bar:
         outcomes = _native.run([text], driver, overheard, laboratory, kernel, seeds_per_boot, bar.update)
     return [json.loads(outcome) for outcome in outcomes]
+
+
+def _check_simulated(scenario: dict[str, Any], has_tunnel: bool) -> None:
+    """`sim` has one server, port 80, and the addresses of one link and its tunnel."""
+    addresses = ["10.77.0.1", "10.77.0.2", *(["10.80.0.1", "10.80.0.2"] if has_tunnel else [])]
+    for download in scenario["downloads"]:
+        wrong = None
+        if download["from"] not in addresses:
+            wrong = f"nothing has the address {download['from']}; there are {', '.join(addresses)}"
+        elif download["port"] != 80 or not scenario["servers"]:
+            wrong = f"nothing serves port {download['port']}: add `serve`, whose port is 80"
+        if wrong:
+            raise LabError(f"scenario `{scenario['name']}`: {wrong}")
 
 
 def _bar(total: int, shown: bool) -> Any:

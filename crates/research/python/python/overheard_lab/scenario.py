@@ -102,6 +102,8 @@ class Scenario:
         ranges are those of 6 Mbit/s.
         """
         access_point, *stations = positions
+        if not stations:
+            raise LabError(f"scenario `{self.name}`: the Wi-Fi network `{name}` has an access point, and no station")
         for place in positions:
             self._place(place)
         radio = {"standard": "g", "rate": "6Mbit/s", "retry_limit": 7}
