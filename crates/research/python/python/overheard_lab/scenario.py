@@ -292,7 +292,7 @@ class Scenario:
         if not (wanted := _seeds(seeds)):
             raise LabError(f"scenario `{self.name}` is to run with no seed: name one, such as run([1])")
         description = self.check().describe()
-        if driver == "virtual" and seeds_per_boot == 1 and len(wanted) > 1:
+        if driver == "virtual" and seeds_per_boot == 1:
             return Results(run_each(description, wanted, driver, progress)).warn()
         return Results(run_description(description, wanted, driver, progress, seeds_per_boot)).warn()
 
