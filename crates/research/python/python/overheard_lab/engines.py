@@ -12,7 +12,7 @@ from typing import Any
 from ._native import LabError
 from .tasks import WrongVersion, run_task
 
-Task = Any
+Task = dict[str, Any]
 Done = Iterator[tuple[int, dict[str, Any]]]
 Run = Callable[[Task], dict[str, Any]]
 RETRIES = 5

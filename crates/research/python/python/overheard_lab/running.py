@@ -49,12 +49,12 @@ def run_each(description: dict[str, Any], seeds: list[int], driver: str, progres
     """The same, with a boot for each seed: an interruption waits for those that have begun alone."""
     from .engines import local
 
-    def run(seed: int) -> dict[str, Any]:
-        return run_description(description, [seed], driver)[0]
+    def run(task: dict[str, Any]) -> dict[str, Any]:
+        return run_description(description, [task["seed"]], driver)[0]
 
     outcomes: dict[int, dict[str, Any]] = {}
     with _bar(len(seeds), progress) as bar:
-        for number, outcome in local(seeds, None, None, run):
+        for number, outcome in local([{"seed": seed} for seed in seeds], None, None, run):
             outcomes[number] = outcome
             bar.update()
     return [outcomes[number] for number in range(len(seeds))]

@@ -146,7 +146,8 @@ class Scenario:
 
         It is ready at once; or when a path (`/…` or `{socket}`) exists, an interface is up, something listens on a
         TCP port (a number), or a command (a list) succeeds; or, with `says`, when it has written that text.
-        `status` is a command that prints JSON, for the outcome's `statuses`. In its texts, `{config}` is its configuration file, `{folder}` a folder of the run, and `{files}` the folder of `file`.
+        `status` is a command that prints JSON, for the outcome's `statuses`. In its texts, `{config}` is its
+        configuration file, `{folder}` a folder of the run, and `{files}` the folder of `file`.
         """
         words = ["sh", "-c", command] if isinstance(command, str) else list(command)
         called = name or f"{place}-{len(self._scenario['daemons'])}"
@@ -154,9 +155,8 @@ class Scenario:
         daemon = {"name": called, "place": place, "command": words, "config": config, "later": later}
         if says and ready is not None:
             raise LabError(f"scenario `{self.name}`: the program `{called}` has `ready` and `says`: give one of them")
-        ready_when = {"said": {"text": says, "within_seconds": within_seconds}} if says else _ready(ready, within_seconds)
-        patience = {"within_seconds": within_seconds} if isinstance(ready_when, dict) and _is_bare(ready_when) else {}
-        self._scenario["daemons"].append({**daemon, "ready": ready_when, "status": list(status), **patience})
+        said = {"ready": {"said": {"text": says, "within_seconds": within_seconds}}}
+        self._scenario["daemons"].append({**daemon, "status": list(status), **(said if says else _ready(ready, within_seconds))})
         return self
 
     def file(self, name: str, text: str) -> Scenario:
@@ -337,20 +337,16 @@ def _seeds(seeds: Iterable[int]) -> list[int]:
     return wanted
 
 
-def _is_bare(ready: dict[str, Any]) -> bool:
-    """Whether a condition of readiness has no timeout of its own."""
-    return not {"said", "succeeds"} & ready.keys()
-
-
-def _ready(ready: Ready, within_seconds: int) -> Any:
+def _ready(ready: Ready, within_seconds: int) -> dict[str, Any]:
+    """A program's condition of readiness, and its timeout where the condition has none of its own."""
     match ready:
         case None:
-            return "at-once"
+            return {"ready": "at-once"}
         case int():
-            return {"listening": ready}
+            return {"ready": {"listening": ready}, "within_seconds": within_seconds}
         case str() if ready.startswith(("/", "{")):
-            return {"path": ready}
+            return {"ready": {"path": ready}, "within_seconds": within_seconds}
         case str():
-            return {"interface": ready}
+            return {"ready": {"interface": ready}, "within_seconds": within_seconds}
         case _:
-            return {"succeeds": {"command": list(ready), "within_seconds": within_seconds}}
+            return {"ready": {"succeeds": {"command": list(ready), "within_seconds": within_seconds}}}
