@@ -64,12 +64,15 @@ excluded=$(printf -- '-DZSTD_EXCLUDE_%s_BLOCK_COMPRESSOR ' "${strategies[@]}")
 frameless_c="-fno-unwind-tables -fno-asynchronous-unwind-tables"
 frameless="-C force-unwind-tables=no"
 
+# cargo asks the linker to take out what is for a debugger, and Zig takes out all symbols then.
+symbols="-C strip=none"
+
 # What cargo makes has symbols, for scripts/router-bloat; scripts/router-strip keeps what the kernel loads.
 program() { echo "$built/$(triple "$1")/flash/overheard"; }
 
 build() {
     local target=$1 features=${2:-}
-    CFLAGS="$excluded $frameless_c" RUSTFLAGS="$(flags "$target") $frameless" cargo-zigbuild zigbuild --profile router --locked \
+    CFLAGS="$excluded $frameless_c" RUSTFLAGS="$(flags "$target") $frameless $symbols" cargo-zigbuild zigbuild --profile router --locked \
         -Z build-std=std,panic_abort -Z build-std-features=optimize_for_size --target "$(triple "$target")" \
         -p overheard --no-default-features --features "$features"
     local file

@@ -198,7 +198,7 @@ impl Destinations {
             }
         }
         for meant in meant_by(address) {
-            if let Some(kind) = own::kind_of(meant).await {
+            if let Some(kind) = own::kind_of(meant) {
                 return Err(Refused::Address(kind));
             }
         }

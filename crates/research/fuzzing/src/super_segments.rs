@@ -2,14 +2,14 @@
 
 use crate::Seed;
 use etherparse::PacketBuilder;
-use io::offload::{Coalescer, FRONT_BYTES, Front, split};
+use io::offload::{Coalescer, FRONT_BYTES, read_front, split};
 
 /// The input is packets, each behind its length in two bytes. Any packets that were joined are cut again,
 /// each unchanged but for [`forget_identification`]. As a device's output, the input is cut into pieces of
 /// itself or refused.
 pub fn check(bytes: &[u8]) -> bool {
     let mut device = bytes.to_vec();
-    if let Ok(front) = Front::decode(&device) {
+    if let Ok(front) = read_front(&device) {
         let packet = &mut device[FRONT_BYTES..];
         let whole_bytes = packet.len();
         let _ = split(&front, packet, |one| assert!(one.len() <= whole_bytes));
@@ -26,7 +26,7 @@ pub fn check(bytes: &[u8]) -> bool {
     let (mut coalescer, mut cut) = (Coalescer::new(true), Vec::new());
     let mut take = |written: &[u8]| {
         let mut written = written.to_vec();
-        let front = Front::decode(&written).expect("what is written begins with a front");
+        let front = read_front(&written).expect("what is written begins with a front");
         split(&front, &mut written[FRONT_BYTES..], |packet| cut.push(packet.to_vec()))
             .expect("what was put together can be cut");
         Ok(())

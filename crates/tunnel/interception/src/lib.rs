@@ -12,9 +12,10 @@ mod door;
 
 pub use door::{NotListening, listen, transparent};
 use ipnet::IpNet;
-use rtnetlink::packet_route::AddressFamily;
-use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType};
-use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use route_netlink::packet::AddressFamily;
+use route_netlink::packet::route::{RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType};
+use route_netlink::packet::rule::{RuleAction, RuleAttribute, RuleMessage};
+use route_netlink::{Connection, IfExists, Message};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::os::linux::net::SocketAddrExt;
@@ -181,7 +182,7 @@ impl Interception {
         let turn = turn(&plan.name());
         // Routing comes first, so that marked packets never take a wrong route.
         let why = |why| NoInterception::Rule { table: plan.table, why };
-        with_netlink(|handle| route(handle, plan.clone(), true)).map_err(why)?;
+        route(&plan, true).map_err(why)?;
         let installed = Interception { plan, _turn: turn };
         nft(&installed.plan.ruleset())?;
         Ok(installed)
@@ -214,8 +215,7 @@ impl Drop for Interception {
         if let Err(error) = nft(&format!("table inet {name}\ndelete table inet {name}\n")) {
             tracing::warn!("{error}");
         }
-        let plan = self.plan.clone();
-        if let Err(error) = with_netlink(|handle| route(handle, plan, false)) {
+        if let Err(error) = route(&self.plan, false) {
             tracing::warn!("the routing rule stays: {error}");
         }
     }
@@ -244,64 +244,44 @@ fn nft(rules: &str) -> Result<(), NoInterception> {
     Err(NoInterception::Nft(complaint.lines().next().unwrap_or("it failed").trim().to_owned()))
 }
 
-/// Runs `work` on a netlink connection in the calling thread's namespace, with or without a runtime on the
-/// thread.
-fn with_netlink<F>(work: impl FnOnce(rtnetlink::Handle) -> F + Send) -> Result<(), String>
-where
-    F: Future<Output = Result<(), rtnetlink::Error>>,
-{
-    let thread = || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()
-            .map_err(|why| why.to_string())?;
-        runtime.block_on(async {
-            let (connection, handle, _) = rtnetlink::new_connection().map_err(|why| why.to_string())?;
-            tokio::spawn(connection);
-            work(handle).await.map_err(|why| why.to_string())
-        })
-    };
-    std::thread::scope(|scope| scope.spawn(thread).join())
-        .unwrap_or_else(|_| Err("a thread failed".to_owned()))
-}
-
-/// Adds or removes the routing rules and routes of both families.
-async fn route(handle: rtnetlink::Handle, plan: Plan, add: bool) -> Result<(), rtnetlink::Error> {
-    let loopback = 1;
+/// Adds or removes the routing rules and routes of both families, in the calling thread's namespace.
+fn route(plan: &Plan, add: bool) -> Result<(), String> {
+    let kernel = Connection::open().map_err(|why| why.to_string())?;
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
-        let mut rule = RuleMessage::default();
-        rule.header.family = family;
-        rule.header.action = RuleAction::ToTable;
-        rule.attributes.push(RuleAttribute::FwMark(plan.mark));
-        rule.attributes.push(RuleAttribute::Table(plan.table));
-        let mut local = RouteMessage::default();
-        local.header.address_family = family;
-        local.header.kind = RouteType::Local;
-        local.header.scope = RouteScope::Host;
-        local.header.protocol = RouteProtocol::Static;
-        local.attributes.push(RouteAttribute::Table(plan.table));
-        local.attributes.push(RouteAttribute::Oif(loopback));
-        let done = if add {
-            // A killed process may have left the same rule. Its removal prevents a duplicate.
-            let _ = handle.rule().del(rule.clone()).execute().await;
-            let mut request = handle.rule().add();
-            *request.message_mut() = rule;
-            match request.execute().await {
-                Ok(()) => handle.route().add(local).replace().execute().await,
-                refused => refused,
-            }
-        } else {
-            let _ = handle.rule().del(rule).execute().await;
-            handle.route().del(local).execute().await
-        };
-        match done {
+        match route_family(&kernel, plan, family, add) {
             Ok(()) => {}
             // A kernel without IPv6 has no IPv6 connections.
             Err(error) if family == AddressFamily::Inet6 => tracing::debug!("IPv6 is not taken: {error}"),
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.to_string()),
         }
     }
     Ok(())
+}
+
+fn route_family(
+    kernel: &Connection,
+    plan: &Plan,
+    family: AddressFamily,
+    add: bool,
+) -> Result<(), route_netlink::Error> {
+    let loopback = 1;
+    let mut rule = RuleMessage::default();
+    rule.header.family = family;
+    rule.header.action = RuleAction::ToTable;
+    rule.attributes = vec![RuleAttribute::FwMark(plan.mark), RuleAttribute::Table(plan.table)];
+    let mut local = RouteMessage::default();
+    local.header.address_family = family;
+    local.header.kind = RouteType::Local;
+    local.header.scope = RouteScope::Host;
+    local.header.protocol = RouteProtocol::Static;
+    local.attributes = vec![RouteAttribute::Table(plan.table), RouteAttribute::Oif(loopback)];
+    // A killed process may have left the same rule. Its removal prevents a duplicate.
+    let _ = kernel.remove(Message::Rule(rule.clone()));
+    if !add {
+        return kernel.remove(Message::Route(local));
+    }
+    kernel.add(Message::Rule(rule), IfExists::Refuse)?;
+    kernel.add(Message::Route(local), IfExists::Replace)
 }
 
 #[cfg(test)]

@@ -1,21 +1,19 @@
-//! The few netlink requests about devices, addresses, routes and rules that a tunnel needs. Each waits for
-//! its answer.
+//! The few netlink requests about devices, addresses, routes and rules that a tunnel needs.
 
 use crate::Error;
-use futures_util::TryStreamExt;
 use ipnet::IpNet;
-use rtnetlink::packet_route::AddressFamily;
-use rtnetlink::packet_route::link::{
-    AfSpecInet6, AfSpecUnspec, In6AddrGenMode, LinkAttribute, LinkFlags, LinkMessage,
+use route_netlink::packet::AddressFamily;
+use route_netlink::packet::address::{AddressAttribute, AddressMessage};
+use route_netlink::packet::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
-use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope};
-use rtnetlink::packet_route::rule::RuleMessage;
-use rtnetlink::{Handle, IpVersion, RouteMessageBuilder};
+use route_netlink::packet::rule::RuleMessage;
+use route_netlink::{Connection, IfExists, LinkChange, Message};
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{SocketFlags, SocketType, socket_with};
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
 /// A metric below that of the kernel's own routes for IPv6 addresses (256).
@@ -25,8 +23,7 @@ const UDP: u8 = 17;
 
 /// A route-netlink connection, in the network namespace of the thread that opened it.
 pub struct Netlink {
-    runtime: tokio::runtime::Runtime,
-    handle: Handle,
+    connection: Connection,
     /// For questions that need no list of all that the kernel knows of a device.
     socket: OwnedFd,
 }
@@ -34,19 +31,11 @@ pub struct Netlink {
 impl Netlink {
     /// Connects. Only the requests need rights.
     pub fn open() -> Result<Self, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .build()
-            .map_err(Error::call("start a runtime for netlink"))?;
-        let entered = runtime.enter();
-        let (connection, handle, _) =
-            rtnetlink::new_connection().map_err(Error::call("open a netlink socket"))?;
-        drop(entered);
-        runtime.spawn(connection);
+        let connection = Connection::open().map_err(Error::call("open a netlink socket"))?;
         let family = rustix::net::AddressFamily::UNIX;
         let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
             .map_err(Error::call("open a socket"))?;
-        Ok(Netlink { runtime, handle, socket })
+        Ok(Netlink { connection, socket })
     }
 
     /// The index of the interface called `name`; `None` if there is none.
@@ -62,12 +51,7 @@ impl Netlink {
 
     /// Disables the link-local address of interface `index`, because router solicitations cost air time.
     pub fn quieten(&self, index: u32) {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        message.attributes.push(LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(vec![
-            AfSpecInet6::AddrGenMode(In6AddrGenMode::None),
-        ])]));
-        if let Err(error) = self.runtime.block_on(self.handle.link().set(message).execute()) {
+        if let Err(error) = self.connection.change(LinkChange::without_link_local_address(index)) {
             // A kernel without IPv6 has no link-local address.
             tracing::debug!("interface {index} keeps its link-local address: {error}");
         }
@@ -75,19 +59,27 @@ impl Netlink {
 
     /// Brings interface `index` up.
     pub fn bring_up(&self, index: u32) -> Result<(), Error> {
-        let mut message = LinkMessage::default();
-        message.header.index = index;
-        message.header.flags = LinkFlags::Up;
-        message.header.change_mask = LinkFlags::Up;
-        self.runtime
-            .block_on(self.handle.link().set(message).execute())
+        self.connection
+            .change(LinkChange::up(index))
             .map_err(|error| refused("bring the interface up".to_owned(), error))
     }
 
     /// Adds an address to interface `index`, with the connected route of its prefix.
     pub fn add_address(&self, index: u32, address: IpNet) -> Result<(), Error> {
-        let request = self.handle.address().add(index, address.addr(), address.prefix_len());
-        self.runtime.block_on(request.execute()).map_err(|error| match kind(&error) {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.index = index;
+        message.header.prefix_len = address.prefix_len();
+        message.attributes =
+            vec![AddressAttribute::Address(address.addr()), AddressAttribute::Local(address.addr())];
+        // Shorter prefixes have a broadcast address (RFC 3021).
+        if let IpNet::V4(net) = address
+            && net.prefix_len() < 31
+        {
+            message.attributes.push(AddressAttribute::Broadcast(net.broadcast()));
+        }
+        let added = self.connection.add(Message::Address(message), IfExists::Refuse);
+        added.map_err(|error| match error.errno() {
             Some(Errno::ACCESS | Errno::OPNOTSUPP) if address.addr().is_ipv6() => Error::NoIpv6(address),
             _ => refused(format!("give the interface the address {address}"), error),
         })
@@ -112,21 +104,19 @@ impl Netlink {
                 message.attributes.push(RouteAttribute::Priority(BEFORE_CONNECTED));
             }
         }
-        let add = || self.handle.route().add(message.clone());
-        match self.runtime.block_on(add().execute()) {
+        let add = |if_exists| self.connection.add(Message::Route(message.clone()), if_exists);
+        match add(IfExists::Refuse) {
             Ok(()) => Ok(()),
-            Err(error) if kind(&error) == Some(Errno::EXIST) => {
+            Err(error) if error.errno() == Some(Errno::EXIST) => {
                 let ours = self.routes(family(net))?.iter().any(|route| {
                     route.header.destination_prefix_length == net.prefix_len()
-                        && destination(&message) == destination(route)
+                        && destination_of(&message) == destination_of(route)
                         && output_interface(route) == Some(index)
                 });
                 match (ours, congestion_control) {
                     (false, _) => Err(Error::RouteTaken(net)),
                     (true, None) => Ok(()),
-                    (true, Some(_)) => self
-                        .runtime
-                        .block_on(add().replace().execute())
+                    (true, Some(_)) => add(IfExists::Replace)
                         .map_err(|error| refused(format!("replace the route to {net}"), error)),
                 }
             }
@@ -136,60 +126,56 @@ impl Netlink {
 
     /// Removes a route of [`Netlink::add_route`]. A missing route is no error.
     pub fn remove_route(&self, index: u32, net: IpNet, table: Option<u32>) -> Result<(), Error> {
-        match self.runtime.block_on(self.handle.route().del(route(index, net, table)).execute()) {
+        match self.connection.remove(Message::Route(route(index, net, table))) {
             Ok(()) => Ok(()),
-            Err(error) if kind(&error) == Some(Errno::SRCH) => Ok(()),
+            Err(error) if error.errno() == Some(Errno::SRCH) => Ok(()),
             Err(error) => Err(refused(format!("remove the route to {net}"), error)),
         }
     }
 
     /// All routes of a family.
     pub fn routes(&self, family: AddressFamily) -> Result<Vec<RouteMessage>, Error> {
-        let mut message = RouteMessage::default();
-        message.header.address_family = family;
-        let routes = self.handle.route().get(message).execute();
-        self.runtime
-            .block_on(routes.try_collect())
-            .map_err(|error| refused("list the routes".to_owned(), error))
+        let mut which = RouteMessage::default();
+        which.header.address_family = family;
+        let listed = self.connection.list(Message::Route(which));
+        let listed = listed.map_err(|error| refused("list the routes".to_owned(), error))?;
+        Ok(listed.into_iter().filter_map(as_route).collect())
     }
 
     /// The interface of UDP datagrams that this host sends from `source_port` to `to`; `None` if the route
     /// has none. An error means that there is no route.
     pub fn way(&self, to: SocketAddr, source_port: u16) -> Result<Option<u32>, Error> {
-        let mut message = match to.ip() {
-            IpAddr::V4(ip) => RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(ip, 32).build(),
-            IpAddr::V6(ip) => RouteMessageBuilder::<Ipv6Addr>::new().destination_prefix(ip, 128).build(),
-        };
-        let header = &mut message.header;
-        (header.table, header.protocol, header.kind, header.scope) = Default::default();
+        let mut question = RouteMessage::default();
+        question.header.address_family = family(to.ip().into());
+        question.header.destination_prefix_length = IpNet::from(to.ip()).prefix_len();
+        question.attributes.push(destination(to.ip()));
         if let SocketAddr::V6(to) = to
             && to.scope_id() != 0
         {
-            message.attributes.push(RouteAttribute::Oif(to.scope_id()));
+            question.attributes.push(RouteAttribute::Oif(to.scope_id()));
         }
-        message.attributes.extend([
+        question.attributes.extend([
             RouteAttribute::IpProto(UDP),
             RouteAttribute::Sport(source_port),
             RouteAttribute::Dport(to.port()),
         ]);
-        let mut routes = self.handle.route().get(message).execute();
-        let route = self.runtime.block_on(routes.try_next());
-        let route = route.map_err(|error| refused(format!("find the route to {to}"), error))?;
-        Ok(route.as_ref().and_then(output_interface))
+        let answer = self.connection.find(Message::Route(question));
+        let answer = answer.map_err(|error| refused(format!("find the route to {to}"), error))?;
+        Ok(as_route(answer).as_ref().and_then(output_interface))
     }
 
     /// All rules of a family; none if the system has no policy routing.
-    pub fn rules(version: IpVersion) -> Result<Vec<RuleMessage>, Error> {
-        // A refusal to send a request ends its connection, as under an emulator that does not translate it.
-        let apart = Netlink::open()?;
-        let rules = apart.handle.rule().get(version).execute();
-        match apart.runtime.block_on(rules.try_collect()) {
-            Ok(rules) => Ok(rules),
-            Err(error) if matches!(kind(&error), Some(Errno::OPNOTSUPP | Errno::AFNOSUPPORT)) => {
+    pub fn rules(&self, family: AddressFamily) -> Result<Vec<RuleMessage>, Error> {
+        let mut which = RuleMessage::default();
+        which.header.family = family;
+        match self.connection.list(Message::Rule(which)) {
+            Ok(rules) => Ok(rules.into_iter().filter_map(as_rule).collect()),
+            Err(error) if matches!(error.errno(), Some(Errno::OPNOTSUPP | Errno::AFNOSUPPORT)) => {
                 Ok(Vec::new())
             }
-            Err(rtnetlink::Error::RequestFailed) => {
-                tracing::info!("routing rules of an earlier run stay: this system does not list them");
+            // As under an emulator that does not translate the request.
+            Err(route_netlink::Error::Failed(why)) => {
+                tracing::info!("routing rules of an earlier run stay: this system does not list them: {why}");
                 Ok(Vec::new())
             }
             Err(error) => Err(refused("list the routing rules".to_owned(), error)),
@@ -198,39 +184,52 @@ impl Netlink {
 
     /// Adds a rule.
     pub fn add_rule(&self, rule: &RuleMessage) -> Result<(), Error> {
-        let mut request = self.handle.rule().add();
-        *request.message_mut() = rule.clone();
-        self.runtime
-            .block_on(request.execute())
+        self.connection
+            .add(Message::Rule(rule.clone()), IfExists::Refuse)
             .map_err(|error| refused("add a routing rule".to_owned(), error))
     }
 
     /// Removes a rule.
     pub fn remove_rule(&self, rule: &RuleMessage) -> Result<(), Error> {
-        self.runtime
-            .block_on(self.handle.rule().del(rule.clone()).execute())
+        self.connection
+            .remove(Message::Rule(rule.clone()))
             .map_err(|error| refused("remove a routing rule".to_owned(), error))
     }
 }
 
 /// The route to `net` through interface `index`, in `table` or the main table.
 fn route(index: u32, net: IpNet, table: Option<u32>) -> RouteMessage {
-    let mut message = match net {
-        IpNet::V4(net) => {
-            RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(net.network(), net.prefix_len()).build()
-        }
-        IpNet::V6(net) => {
-            RouteMessageBuilder::<Ipv6Addr>::new().destination_prefix(net.network(), net.prefix_len()).build()
-        }
-    };
+    let mut message = RouteMessage::default();
+    message.header.address_family = family(net);
+    message.header.destination_prefix_length = net.prefix_len();
+    message.header.kind = RouteType::Unicast;
     message.header.protocol = RouteProtocol::Static;
     message.header.scope = if matches!(net, IpNet::V4(_)) { RouteScope::Link } else { RouteScope::Universe };
-    message.attributes.push(RouteAttribute::Oif(index));
-    if let Some(table) = table {
-        message.header.table = 0;
-        message.attributes.push(RouteAttribute::Table(table));
-    }
+    message.header.table = if table.is_none() { RouteHeader::RT_TABLE_MAIN } else { 0 };
+    message.attributes = vec![destination(net.network()), RouteAttribute::Oif(index)];
+    message.attributes.extend(table.map(RouteAttribute::Table));
     message
+}
+
+fn destination(address: IpAddr) -> RouteAttribute {
+    RouteAttribute::Destination(match address {
+        IpAddr::V4(address) => RouteAddress::Inet(address),
+        IpAddr::V6(address) => RouteAddress::Inet6(address),
+    })
+}
+
+fn as_route(message: Message) -> Option<RouteMessage> {
+    match message {
+        Message::Route(route) => Some(route),
+        _ => None,
+    }
+}
+
+fn as_rule(message: Message) -> Option<RuleMessage> {
+    match message {
+        Message::Rule(rule) => Some(rule),
+        _ => None,
+    }
 }
 
 /// The interface of a route.
@@ -250,7 +249,7 @@ pub fn table(route: &RouteMessage) -> u32 {
     wide.unwrap_or_else(|| u32::from(route.header.table))
 }
 
-fn destination(route: &RouteMessage) -> Option<&RouteAttribute> {
+fn destination_of(route: &RouteMessage) -> Option<&RouteAttribute> {
     route.attributes.iter().find(|attribute| matches!(attribute, RouteAttribute::Destination(_)))
 }
 
@@ -261,17 +260,6 @@ fn family(net: IpNet) -> AddressFamily {
     }
 }
 
-fn kind(error: &rtnetlink::Error) -> Option<Errno> {
-    match error {
-        rtnetlink::Error::NetlinkError(message) => Errno::from_io_error(&message.to_io()),
-        _ => None,
-    }
-}
-
-fn refused(what: String, error: rtnetlink::Error) -> Error {
-    let source = match error {
-        rtnetlink::Error::NetlinkError(message) => message.to_io(),
-        other => io::Error::other(other.to_string()),
-    };
-    Error::Netlink { what, source }
+fn refused(what: String, error: route_netlink::Error) -> Error {
+    Error::Netlink { what, source: error.into() }
 }

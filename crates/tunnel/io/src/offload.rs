@@ -10,6 +10,7 @@ mod split;
 
 pub use coalesce::Coalescer;
 pub use split::{NotSplit, split};
+use std::io;
 
 /// Bytes of the header before each packet.
 pub use tun_rs::VIRTIO_NET_HDR_LEN as FRONT_BYTES;
@@ -40,6 +41,34 @@ const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
 const CWR: u8 = 0x80;
+
+/// Reads the header before a packet. A device of [`crate::tun`] has it little-endian on every processor.
+///
+/// # Errors
+///
+/// There are fewer octets than [`FRONT_BYTES`].
+pub fn read_front(bytes: &[u8]) -> io::Result<Front> {
+    Front::decode(bytes).map(in_device_order)
+}
+
+/// Writes the header before a packet.
+///
+/// # Errors
+///
+/// There is room for fewer octets than [`FRONT_BYTES`].
+pub fn write_front(front: Front, bytes: &mut [u8]) -> io::Result<()> {
+    in_device_order(front).encode(bytes)
+}
+
+fn in_device_order(front: Front) -> Front {
+    Front {
+        hdr_len: front.hdr_len.to_le(),
+        gso_size: front.gso_size.to_le(),
+        csum_start: front.csum_start.to_le(),
+        csum_offset: front.csum_offset.to_le(),
+        ..front
+    }
+}
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))

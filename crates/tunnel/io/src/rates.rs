@@ -3,7 +3,8 @@
 
 use crate::Error;
 use futures_util::TryStreamExt;
-use rtnetlink::packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
+use route_netlink::packet::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
+use route_netlink::{Connection, Message};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -79,7 +80,7 @@ pub fn rates() -> Result<Option<Vec<Rate>>, Error> {
         if stations.is_empty() {
             return Ok(Some(Vec::new()));
         }
-        let neighbours = neighbours().await?;
+        let neighbours = neighbours()?;
         let rate_of =
             |(address, link): (IpAddr, Vec<u8>)| stations.get(link.as_slice()).map(|rate| (address, *rate));
         Ok(Some(neighbours.into_iter().filter_map(rate_of).collect()))
@@ -140,14 +141,16 @@ fn bits_per_second(said: &Nl80211StationInfo) -> Option<u64> {
 }
 
 /// The link-layer addresses of the neighbours.
-async fn neighbours() -> Result<Vec<(IpAddr, Vec<u8>)>, Error> {
+fn neighbours() -> Result<Vec<(IpAddr, Vec<u8>)>, Error> {
     const WHAT: &str = "ask the kernel for neighbours";
-    let (connection, handle, _) = rtnetlink::new_connection().map_err(Error::call(WHAT))?;
-    tokio::spawn(connection);
+    let connection = Connection::open().map_err(Error::call(WHAT))?;
+    let listed = connection.list(Message::Neighbour(NeighbourMessage::default()));
+    let listed = listed.map_err(|error| Error::Netlink { what: WHAT.to_owned(), source: error.into() })?;
     let mut found = Vec::new();
-    let mut messages = std::pin::pin!(handle.neighbours().get().execute());
-    while let Ok(Some(message)) = messages.try_next().await {
-        found.extend(neighbour(&message));
+    for message in &listed {
+        if let Message::Neighbour(message) = message {
+            found.extend(neighbour(message));
+        }
     }
     Ok(found)
 }

@@ -23,10 +23,9 @@
 use crate::Error;
 use crate::netlink::{self, Netlink};
 use ipnet::IpNet;
-use rtnetlink::IpVersion;
-use rtnetlink::packet_route::route::{RouteHeader, RouteProtocol};
-use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage, RulePortRange};
-use rtnetlink::packet_route::{AddressFamily, IpProtocol};
+use route_netlink::packet::route::{RouteHeader, RouteProtocol};
+use route_netlink::packet::rule::{RuleAction, RuleAttribute, RuleFlags, RuleMessage, RulePortRange};
+use route_netlink::packet::{AddressFamily, IpProtocol};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -248,9 +247,9 @@ impl Drop for Routes {
 
 /// Removes the leftovers of a killed process with this interface name.
 fn remove_leftovers(netlink: &Netlink, numbers: Numbers, interface: &str) -> Result<(), Error> {
-    for (version, family) in [(IpVersion::V4, AddressFamily::Inet), (IpVersion::V6, AddressFamily::Inet6)] {
+    for family in [AddressFamily::Inet, AddressFamily::Inet6] {
         let left: Vec<RuleMessage> =
-            Netlink::rules(version)?.into_iter().filter(|rule| numbers.owns(rule)).collect();
+            netlink.rules(family)?.into_iter().filter(|rule| numbers.owns(rule)).collect();
         if left.is_empty() {
             continue;
         }

@@ -2,9 +2,11 @@
 
 use crate::Error;
 use crate::netlink::Netlink;
-use crate::offload::{self, Coalescer, FRONT_BYTES, Front};
+use crate::offload::{self, Coalescer, FRONT_BYTES};
 use ipnet::IpNet;
 use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
+use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -98,7 +100,7 @@ impl Tun {
         let read = &mut self.read[..count];
         if !self.device.tcp_gso() {
             each(read);
-        } else if let Ok(front) = Front::decode(read)
+        } else if let Ok(front) = offload::read_front(read)
             && let Err(why) = offload::split(&front, &mut read[FRONT_BYTES..], each)
         {
             tracing::debug!("{}: {why}: {front:?}", self.name);
@@ -147,7 +149,13 @@ fn open(name: &str) -> Result<SyncDevice, Error> {
         }
         builder.build_sync()
     };
-    let device = build(true).or_else(|why| {
+    let with_offloads = build(true).and_then(|device| {
+        if device.tcp_gso() {
+            set_little_endian(&device)?;
+        }
+        Ok(device)
+    });
+    let device = with_offloads.or_else(|why| {
         tracing::debug!("no TUN device with offloads: {why}");
         build(false)
     });
@@ -157,6 +165,16 @@ fn open(name: &str) -> Result<SyncDevice, Error> {
         Some(Errno::BUSY | Errno::INVAL) => Error::InterfaceTaken(name.to_owned()),
         _ => Error::Call { what: "make a TUN device", source: error },
     })
+}
+
+/// Makes the header before each packet little-endian (TUNSETVNETLE). An emulator passes the device's octets on
+/// as they are, so the processor's own order would be that of the machine below.
+#[allow(unsafe_code)] // No library has a safe call for this request.
+fn set_little_endian(device: &SyncDevice) -> io::Result<()> {
+    const TUNSETVNETLE: Opcode = opcode::write::<c_int>(b'T', 220);
+    // SAFETY: the request reads one `int`, by linux/if_tun.h.
+    unsafe { ioctl(device, Setter::<TUNSETVNETLE, c_int>::new(1))? };
+    Ok(())
 }
 
 /// Whether `name` is a valid interface name. With a `%` the kernel would insert a number.

@@ -2,10 +2,10 @@
 
 use crate::config::{Settings, Source};
 use crate::{Route, babeld, fixed, olsrv2};
-use futures_util::TryStreamExt as _;
 use ipnet::IpNet;
-use rtnetlink::packet_route::AddressFamily;
-use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType};
+use route_netlink::packet::AddressFamily;
+use route_netlink::packet::route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType};
+use route_netlink::{Connection, Message};
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -25,7 +25,8 @@ pub async fn read(settings: &Settings) -> Result<Vec<Route>, String> {
                 text.map_err(|why| format!("[routing] file: cannot read {}: {why}", file.display()))?;
             fixed::parse(&text).map_err(|why| format!("[routing] file: {}: {why}", file.display()))
         }
-        Source::Kernel => kernel().await,
+        // A table of all of the Internet's routes takes a second.
+        Source::Kernel => tokio::task::spawn_blocking(kernel).await.map_err(|why| why.to_string())?,
         Source::Babeld => babeld(socket).await,
         Source::Olsrv2 => olsrv2(socket).await,
     }
@@ -91,26 +92,23 @@ async fn olsrv2(port: &str) -> Result<Vec<Route>, String> {
 
 /// The kernel's main table. It has next hops but neither costs nor hops: a destination on a link costs 1, and
 /// one behind a router costs its priority, or 2.
-async fn kernel() -> Result<Vec<Route>, String> {
-    let (connection, handle, _) =
-        rtnetlink::new_connection().map_err(|why| format!("no netlink socket for the routes: {why}"))?;
-    let connection = tokio::spawn(connection);
+fn kernel() -> Result<Vec<Route>, String> {
+    let connection = Connection::open().map_err(|why| format!("no netlink socket for the routes: {why}"))?;
     let mut routes = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
-        let mut message = RouteMessage::default();
-        message.header.address_family = family;
-        let listed: Result<Vec<RouteMessage>, _> = handle.route().get(message).execute().try_collect().await;
-        match listed {
+        let mut which = RouteMessage::default();
+        which.header.address_family = family;
+        match connection.list(Message::Route(which)) {
             Ok(listed) => routes.extend(listed.iter().filter_map(route_of)),
             Err(why) if family == AddressFamily::Inet6 => tracing::debug!("no IPv6 routes: {why}"),
             Err(why) => return Err(format!("the kernel does not list its routes: {why}")),
         }
     }
-    connection.abort();
     Ok(routes)
 }
 
-fn route_of(message: &RouteMessage) -> Option<Route> {
+fn route_of(message: &Message) -> Option<Route> {
+    let Message::Route(message) = message else { return None };
     let table = message.attributes.iter().find_map(|attribute| match attribute {
         RouteAttribute::Table(table) => Some(*table),
         _ => None,

@@ -2,16 +2,16 @@
 //! every interface, networks routed to this machine, and anycast.
 
 use super::Kind;
-use futures_util::StreamExt as _;
-use rtnetlink::packet_route::AddressFamily;
-use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
+use route_netlink::packet::AddressFamily;
+use route_netlink::packet::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
+use route_netlink::{Connection, Error, Message};
 use std::io;
 use std::net::IpAddr;
 
 /// The address's kind by the kernel, if it is forbidden. Without the kernel's answer, any address may be this
 /// machine's own.
-pub(super) async fn kind_of(address: IpAddr) -> Option<Kind> {
-    match route_to(address).await {
+pub(super) fn kind_of(address: IpAddr) -> Option<Kind> {
+    match route_to(address) {
         Ok(Some(RouteType::Local | RouteType::Anycast)) => Some(Kind::Own),
         Ok(Some(RouteType::Broadcast | RouteType::Multicast)) => Some(Kind::Multicast),
         Ok(_) => None,
@@ -23,7 +23,7 @@ pub(super) async fn kind_of(address: IpAddr) -> Option<Kind> {
 }
 
 /// The type of the route to this address; `None` if there is no route.
-async fn route_to(address: IpAddr) -> io::Result<Option<RouteType>> {
+fn route_to(address: IpAddr) -> io::Result<Option<RouteType>> {
     let mut question = RouteMessage::default();
     let (family, bits, to) = match address {
         IpAddr::V4(address) => (AddressFamily::Inet, 32, RouteAddress::Inet(address)),
@@ -32,15 +32,11 @@ async fn route_to(address: IpAddr) -> io::Result<Option<RouteType>> {
     question.header.address_family = family;
     question.header.destination_prefix_length = bits;
     question.attributes.push(RouteAttribute::Destination(to));
-    let (connection, handle, _) = rtnetlink::new_connection()?;
-    let driver = tokio::spawn(connection);
-    let answer = std::pin::pin!(handle.route().get(question).execute()).next().await;
-    driver.abort();
-    match answer {
-        Some(Ok(route)) => Ok(Some(route.header.kind)),
+    match Connection::open()?.find(Message::Route(question)) {
+        Ok(Message::Route(route)) => Ok(Some(route.header.kind)),
         // An answer as well: unreachable, prohibited.
-        Some(Err(rtnetlink::Error::NetlinkError(_))) => Ok(None),
-        Some(Err(error)) => Err(io::Error::other(error)),
-        None => Err(io::Error::other("no answer")),
+        Err(Error::Refused(_)) => Ok(None),
+        Err(Error::Failed(error)) => Err(error),
+        Ok(_) => Err(io::Error::other("the answer is no route")),
     }
 }

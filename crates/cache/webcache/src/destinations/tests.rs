@@ -87,9 +87,9 @@ async fn private_and_public_addresses_are_led_to() {
 #[tokio::test]
 async fn this_machines_own_addresses_are_known_whatever_interface_has_them() {
     // 127.0.0.1 is the only own address on every machine; another rule covers it.
-    assert_eq!(own::kind_of("127.0.0.1".parse().unwrap()).await, Some(Kind::Own));
-    assert_eq!(own::kind_of("127.9.9.9".parse().unwrap()).await, Some(Kind::Own));
-    assert_eq!(own::kind_of("192.0.2.1".parse().unwrap()).await, None);
+    assert_eq!(own::kind_of("127.0.0.1".parse().unwrap()), Some(Kind::Own));
+    assert_eq!(own::kind_of("127.9.9.9".parse().unwrap()), Some(Kind::Own));
+    assert_eq!(own::kind_of("192.0.2.1".parse().unwrap()), None);
 }
 
 #[tokio::test]

@@ -263,7 +263,7 @@ impl Row {
                 csum_start: ip_header_bytes as u16,
                 csum_offset: checksum_at as u16,
             };
-            written.encode(front).expect("the front has its bytes");
+            write_front(written, front).expect("the front has its bytes");
         }
         &self.bytes
     }
