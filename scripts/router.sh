@@ -3,7 +3,9 @@
 #
 #   scripts/router.sh build TARGET [FEATURES]   builds the program, without features if none are named
 #   scripts/router.sh test [--quick] TARGET...  tests the tunnel's crates under qemu-user
+#   scripts/router.sh emulator TARGET           the emulator of a target; nothing for this machine's own
 #   scripts/router.sh path TARGET               the program that `build` makes
+#   scripts/router.sh example TARGET PACKAGE NAME  builds an example for counting instructions, and says where it is
 #   scripts/router.sh install TARGET PROGRAM DIR  builds a program of the registry, as others are compared
 #   scripts/router.sh why-not TARGET...         says why it cannot test a target here, and fails in that case
 #   scripts/router.sh targets                   the targets
@@ -82,6 +84,15 @@ build() {
     printf '%s: %s bytes, %s by xz\n' "$file" "$(stat -c %s "$file")" "$(xz -9e -c "$file" | wc -c)"
 }
 
+# An example of the workspace, with the flags of the program.
+example() {
+    local target=$1 package=$2 name=$3
+    CFLAGS="$excluded $frameless_c" RUSTFLAGS="$(flags "$target") $frameless $symbols" cargo-zigbuild zigbuild --profile router --locked \
+        -Z build-std=std,panic_abort -Z build-std-features=optimize_for_size --target "$(triple "$target")" \
+        -p "$package" --example "$name"
+    echo "$built/$(triple "$target")/router/examples/$name"
+}
+
 # A program of the registry, for comparisons: the same compiler, profile and standard library.
 install() {
     local target=$1 program=$2 root=$3
@@ -130,6 +141,8 @@ test)
     done
     ;;
 path) program "${2:-}" ;;
+emulator) emulator "${2:-}" ;;
+example) example "$2" "$3" "$4" ;;
 why-not)
     shift
     [ -x "$tools/bin/cargo-zigbuild" ] || fail "cargo-zigbuild is missing: scripts/setup.sh router installs it"

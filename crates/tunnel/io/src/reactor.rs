@@ -2,12 +2,14 @@
 //!
 //! It uses `ppoll`, whose timeout is in nanoseconds. An emulated link at 100 Mbit/s serves a packet in 120
 //! µs, so a resolution of a millisecond is too coarse. For so few descriptors it costs no more than epoll,
-//! which would need a timerfd, set and read for every packet.
+//! which would need a timerfd, set and read for every packet. The call is nix's: rustix's structure of a time is
+//! another one than musl's on big-endian processors of 32 bits.
 
 use crate::Error;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustix::io::Errno;
-use rustix::time::Timespec;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +54,8 @@ impl Waker {
 
 /// The most sockets that are waited for.
 pub const MAX_SOCKETS: usize = node::MAX_LANES;
+/// The longest wait. It fits the clocks of 32 bits.
+const LONGEST: Duration = Duration::from_secs(1 << 20);
 
 /// The sources to wait for.
 #[derive(Debug, Clone, Copy)]
@@ -77,34 +81,36 @@ impl<S: AsFd, D: AsFd> Reactor<'_, S, D> {
         let waker = self.waker.0.as_fd();
         let mut watched: [PollFd<'_>; 3 + MAX_SOCKETS] =
             std::array::from_fn(|at| match (at.checked_sub(3), self.sniffer) {
-                (None, _) if at == 0 && self.reads => PollFd::new(&self.device, PollFlags::IN),
-                (None, _) if at == 1 => PollFd::from_borrowed_fd(waker, PollFlags::IN),
-                (None, Some(sniffer)) if at == 2 => PollFd::from_borrowed_fd(sniffer, PollFlags::IN),
+                (None, _) if at == 0 && self.reads => PollFd::new(self.device.as_fd(), PollFlags::POLLIN),
+                (None, _) if at == 1 => PollFd::new(waker, PollFlags::POLLIN),
+                (None, Some(sniffer)) if at == 2 => PollFd::new(sniffer, PollFlags::POLLIN),
                 (Some(at), _) if at < count && (self.reads || self.wants_out == Some(at)) => {
-                    let out = if self.wants_out == Some(at) { PollFlags::OUT } else { PollFlags::empty() };
-                    PollFd::new(&self.sockets[at], if self.reads { PollFlags::IN | out } else { out })
+                    let mut events = PollFlags::empty();
+                    events.set(PollFlags::POLLOUT, self.wants_out == Some(at));
+                    events.set(PollFlags::POLLIN, self.reads);
+                    PollFd::new(self.sockets[at].as_fd(), events)
                 }
                 // An unused slot polls for nothing.
-                _ => PollFd::from_borrowed_fd(waker, PollFlags::empty()),
+                _ => PollFd::new(waker, PollFlags::empty()),
             });
-        // A time beyond the clock's range never comes.
-        let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
-        match poll(&mut watched[..3 + count], patience.as_ref()) {
+        let patience = patience.map(|patience| TimeSpec::from_duration(patience.min(LONGEST)));
+        match ppoll(&mut watched[..3 + count], patience, None) {
             Ok(_) => {}
-            Err(Errno::INTR) => return Ok(Ready::default()),
+            Err(Errno::EINTR) => return Ok(Ready::default()),
             Err(error) => return Err(Error::call("wait for packets")(error)),
         }
-        let [device, waker, sniffer, sockets @ ..] = watched.map(|watched| watched.revents());
+        let events = |watched: PollFd<'_>| watched.revents().unwrap_or(PollFlags::empty());
+        let [device, waker, sniffer, sockets @ ..] = watched.map(events);
         let socket = sockets[..count].iter().fold(PollFlags::empty(), |all, one| all | *one);
         // An error or hang-up counts as readable: the read returns it.
-        let readable = PollFlags::IN | PollFlags::ERR | PollFlags::HUP;
+        let readable = PollFlags::POLLIN | PollFlags::POLLERR | PollFlags::POLLHUP;
         let woken = waker.intersects(readable);
         if woken {
             self.waker.silence();
         }
         Ok(Ready {
             socket_in: self.reads && socket.intersects(readable),
-            socket_out: socket.intersects(PollFlags::OUT),
+            socket_out: socket.intersects(PollFlags::POLLOUT),
             device_in: device.intersects(readable),
             heard: self.sniffer.is_some() && sniffer.intersects(readable),
             woken,

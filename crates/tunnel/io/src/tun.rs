@@ -167,8 +167,8 @@ fn open(name: &str) -> Result<SyncDevice, Error> {
     })
 }
 
-/// Makes the header before each packet little-endian (TUNSETVNETLE). An emulator passes the device's octets on
-/// as they are, so the processor's own order would be that of the machine below.
+/// Makes the header before each packet little-endian (TUNSETVNETLE). An emulator passes the device's octets
+/// on as they are, so the processor's own order would be that of the machine below.
 #[allow(unsafe_code)] // No library has a safe call for this request.
 fn set_little_endian(device: &SyncDevice) -> io::Result<()> {
     const TUNSETVNETLE: Opcode = opcode::write::<c_int>(b'T', 220);

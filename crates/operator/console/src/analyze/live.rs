@@ -3,17 +3,18 @@
 use anyhow::{Context, bail};
 use capture::CaptureWriter;
 use io::frames::Frames;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
 use std::io::BufWriter;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The most bytes of a capture.
 const MAX_BYTES: u64 = 4 << 30;
-/// Interval of checks for the end.
-const TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// Interval of checks for the end, in milliseconds.
+const TURN: u8 = 200;
 
 /// A capture without a name.
 pub struct Live {
@@ -33,9 +34,9 @@ impl Live {
         let (start, mut bytes) = (Instant::now(), 0);
         crate::hint!("capturing {interface} for {} seconds", time.as_secs());
         while start.elapsed() < time && bytes < MAX_BYTES {
-            let mut ready = [PollFd::new(&frames, PollFlags::IN)];
-            match poll(&mut ready, Some(&TURN)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            let mut ready = [PollFd::new(frames.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut ready, PollTimeout::from(TURN)) {
+                Ok(_) | Err(Errno::EINTR) => {}
                 Err(error) => bail!("cannot wait for frames: {error}"),
             }
             while start.elapsed() < time && bytes < MAX_BYTES {
