@@ -7,9 +7,9 @@
 //! A node restarts in the same process when its configuration changes, and stays restricted. Its profile thus
 //! covers its whole run, with its start.
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
 mod calls;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 #[path = "sandbox/no_calls.rs"]
 mod calls;
 mod files;

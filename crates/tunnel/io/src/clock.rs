@@ -27,3 +27,17 @@ fn monotonic() -> Duration {
     // Linux always has this clock.
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn it_shows_parts_of_a_second() {
+        let (clock, begin) = (Clock::start(), Instant::now());
+        std::thread::sleep(Duration::from_millis(20));
+        let (shown, passed) = (clock.now(), begin.elapsed() + Duration::from_millis(1));
+        assert!(shown >= Duration::from_millis(20) && shown <= passed, "{shown:?} of {passed:?}");
+    }
+}

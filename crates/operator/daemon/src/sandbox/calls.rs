@@ -249,3 +249,5 @@ const OF_OLDER_PROCESSORS: &[i64] = &[
 ];
 #[cfg(target_arch = "aarch64")]
 const OF_OLDER_PROCESSORS: &[i64] = &[libc::SYS_accept, 38]; // renameat
+#[cfg(target_arch = "riscv64")]
+const OF_OLDER_PROCESSORS: &[i64] = &[libc::SYS_accept, 258, 259]; // riscv_hwprobe, riscv_flush_icache
