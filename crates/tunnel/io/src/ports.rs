@@ -69,6 +69,11 @@ impl Ports {
         self.sockets[0].segments()
     }
 
+    /// Sends no more rows.
+    pub fn send_no_rows(&self) {
+        self.sockets.iter().for_each(Udp::send_no_rows);
+    }
+
     /// Passes received datagrams to `each`, at most one system call's from each socket.
     pub fn receive(&mut self, mut each: impl FnMut(Received<'_>)) -> io::Result<()> {
         self.sockets.iter_mut().try_for_each(|socket| socket.receive(&mut each).map(drop))

@@ -113,6 +113,11 @@ impl Udp {
         }
     }
 
+    /// Sends no more rows.
+    pub fn send_no_rows(&self) {
+        self.refuses_rows.store(true, Ordering::Relaxed);
+    }
+
     /// Passes received datagrams to `each`, at most one system call's. Returns `false` if there was none.
     pub fn receive(&mut self, mut each: impl FnMut(Received<'_>)) -> io::Result<bool> {
         if self.buffer.is_empty() {
@@ -131,6 +136,11 @@ impl Udp {
             let from = canonical(meta.addr);
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
             let Some(row) = row.get_mut(..meta.len) else { continue };
+            if meta.stride > meta.len {
+                // An emulator hands this number on in the other byte order.
+                receive_no_rows(&self.socket);
+                continue;
+            }
             for datagram in row.chunks_mut(meta.stride.max(1)) {
                 each(Received { from, ecn, datagram });
             }
@@ -164,7 +174,7 @@ impl Udp {
         let sent = sendmsg(self.socket.as_raw_fd(), slices, messages, MsgFlags::empty(), Some(&to));
         sent.map(drop).map_err(|errno| {
             if row.len() > 1 && matches!(errno, Errno::EIO | Errno::EINVAL) {
-                self.refuses_rows.store(true, Ordering::Relaxed);
+                self.send_no_rows();
             }
             errno.into()
         })
@@ -174,6 +184,14 @@ impl Udp {
 impl AsFd for Udp {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+/// Has the kernel deliver each datagram alone, because the size of those in a row is not readable.
+fn receive_no_rows(socket: &UdpSocket) {
+    match setsockopt(socket, sockopt::UdpGroSegment, &false) {
+        Ok(()) => tracing::info!("datagrams are received one by one: this system garbles the size of rows"),
+        Err(error) => tracing::warn!("rows of datagrams are lost, and cannot be switched off: {error}"),
     }
 }
 

@@ -17,6 +17,9 @@ use lab::{Daemon, Download, Driver, Outcome, Programs, Scenario, Start, Virtual}
 use show::{Run, Screen};
 use std::path::PathBuf;
 
+/// Downloads begin after this time in every run. Nodes have a session then, as on a link in use.
+const START_SECONDS: f64 = 3.0;
+
 /// Show the effect of Overheard on real downloads over a lossy link
 #[derive(clap::Args)]
 pub struct Args {
@@ -145,7 +148,7 @@ fn downloads<'a>(
         from: Pair::server(carrier),
         content: content.clone(),
         port: lab::HTTP_PORT,
-        start: if index == 0 { Start::default() } else { Start::After(index - 1) },
+        start: index.checked_sub(1).map_or(Start::AtSeconds(START_SECONDS), Start::After),
         stall_seconds: 60,
     };
     all.map(download).collect()
