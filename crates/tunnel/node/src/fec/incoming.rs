@@ -8,6 +8,8 @@ use wire::repair::Repair;
 const KEPT_AFTER: Duration = Duration::from_secs(10);
 /// ... and so many of a young link.
 const FIRST_UNITS: u32 = 256;
+/// More repairs than leave while nothing is known of the air.
+const FIRST_REPAIRS: u32 = 8;
 /// Repairs are expected for so many units after one came.
 const RESTORES_FOR: u32 = 500;
 /// Repairs that a peer may send at once beyond those for its units.
@@ -21,6 +23,7 @@ pub struct Incoming {
     /// Until when units are kept.
     kept_until: Duration,
     units: u32,
+    repairs: u32,
     /// One past the newest counter.
     next: u64,
     /// Repairs that may still come: each unit allows one more.
@@ -37,6 +40,7 @@ impl Incoming {
             session: 0,
             kept_until: Duration::ZERO,
             units: 0,
+            repairs: 0,
             next: 0,
             allowed: REPAIRS_AT_ONCE,
             since_repair: if expects { RESTORES_FOR - FIRST_UNITS } else { RESTORES_FOR },
@@ -115,6 +119,7 @@ impl Incoming {
         self.allowed = allowed;
         self.kept_until = now + KEPT_AFTER;
         self.since_repair = 0;
+        self.repairs = self.repairs.saturating_add(1);
         self.follow(session);
         self.decoder.take_repair(key, repair.numbers(newest), repair.sum)
     }
@@ -124,6 +129,13 @@ impl Incoming {
         let restored = self.decoder.poll_restored()?;
         self.take_others(restored.number, &restored.bytes);
         Some(restored)
+    }
+
+    /// Whether the sender may not know yet what the air loses: the link is young, and has had hardly more
+    /// repairs than leave before that is known.
+    #[must_use]
+    pub fn is_young(&self) -> bool {
+        self.units < FIRST_UNITS && self.repairs < FIRST_REPAIRS
     }
 
     /// Whether repairs are to be expected for what is missing: some came lately, or the link is young.

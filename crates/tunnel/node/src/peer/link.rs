@@ -250,6 +250,9 @@ impl Link {
         let (Some(repair), Some(path)) = (self.arq.repair_time(), self.path_delay.shortest()) else {
             return Duration::ZERO;
         };
+        if self.fec.incoming.is_young() {
+            return (path * 5 / 4 + LEAST_CORRECTION).min(MAX_PATIENCE);
+        }
         let in_time = (path / REORDERING_SHARE).min(MAX_PATIENCE);
         if self.fec.incoming.restores() {
             return in_time.clamp(LEAST_CORRECTION, MOST_CORRECTION);
