@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             pair.pack(batch);
             pair.seal();
             pair.unpack();
-            right += pair.deliver(batch);
+            right += pair.deliver_unread(batch);
             pair.answer();
         }
     }
