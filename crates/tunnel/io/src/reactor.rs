@@ -2,8 +2,8 @@
 //!
 //! It uses `ppoll`, whose timeout is in nanoseconds. An emulated link at 100 Mbit/s serves a packet in 120
 //! µs, so a resolution of a millisecond is too coarse. For so few descriptors it costs no more than epoll,
-//! which would need a timerfd, set and read for every packet. The call is nix's: rustix's structure of a time is
-//! another one than musl's on big-endian processors of 32 bits.
+//! which would need a timerfd, set and read for every packet. The call is nix's: rustix's structure of a
+//! time is another one than musl's on big-endian processors of 32 bits.
 
 use crate::Error;
 use nix::errno::Errno;

@@ -86,7 +86,8 @@ impl FaceToFace {
         self.take(packets, |taken, packet| taken == packet)
     }
 
-    /// The same, by their lengths alone: where instructions are counted, a comparison would be a third of them.
+    /// The same, by their lengths alone: where instructions are counted, a comparison would be a third of
+    /// them.
     pub fn deliver_unread(&mut self, packets: &[Vec<u8>]) -> usize {
         self.take(packets, |taken, packet| taken.len() == packet.len())
     }
