@@ -72,11 +72,16 @@ symbols="-C strip=none"
 # What cargo makes has symbols, for scripts/router-bloat; scripts/router-strip keeps what the kernel loads.
 program() { echo "$built/$(triple "$1")/flash/overheard"; }
 
+compile() { # target, what cargo is to build
+    local target=$1
+    shift
+    CFLAGS="$excluded $frameless_c" RUSTFLAGS="$(flags "$target") $frameless $symbols" cargo-zigbuild zigbuild --profile router --locked \
+        -Z build-std=std,panic_abort -Z build-std-features=optimize_for_size --target "$(triple "$target")" "$@"
+}
+
 build() {
     local target=$1 features=${2:-}
-    CFLAGS="$excluded $frameless_c" RUSTFLAGS="$(flags "$target") $frameless $symbols" cargo-zigbuild zigbuild --profile router --locked \
-        -Z build-std=std,panic_abort -Z build-std-features=optimize_for_size --target "$(triple "$target")" \
-        -p overheard --no-default-features --features "$features"
+    compile "$target" -p overheard --no-default-features --features "$features"
     local file
     file=$(program "$target")
     mkdir -p "$(dirname "$file")"
@@ -87,9 +92,7 @@ build() {
 # An example of the workspace, with the flags of the program.
 example() {
     local target=$1 package=$2 name=$3
-    CFLAGS="$excluded $frameless_c" RUSTFLAGS="$(flags "$target") $frameless $symbols" cargo-zigbuild zigbuild --profile router --locked \
-        -Z build-std=std,panic_abort -Z build-std-features=optimize_for_size --target "$(triple "$target")" \
-        -p "$package" --example "$name"
+    compile "$target" -p "$package" --example "$name"
     echo "$built/$(triple "$target")/router/examples/$name"
 }
 

@@ -25,7 +25,7 @@ pub async fn read(settings: &Settings) -> Result<Vec<Route>, String> {
                 text.map_err(|why| format!("[routing] file: cannot read {}: {why}", file.display()))?;
             fixed::parse(&text).map_err(|why| format!("[routing] file: {}: {why}", file.display()))
         }
-        // A table of all of the Internet's routes takes a second.
+        // A long table takes a while.
         Source::Kernel => tokio::task::spawn_blocking(kernel).await.map_err(|why| why.to_string())?,
         Source::Babeld => babeld(socket).await,
         Source::Olsrv2 => olsrv2(socket).await,
