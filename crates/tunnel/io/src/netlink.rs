@@ -5,15 +5,14 @@ use ipnet::IpNet;
 use route_netlink::packet::AddressFamily;
 use route_netlink::packet::address::{AddressAttribute, AddressMessage};
 use route_netlink::packet::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
-    RouteType,
+    RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
 use route_netlink::packet::rule::RuleMessage;
-use route_netlink::{Connection, IfExists, LinkChange, Message};
+use route_netlink::{Connection, IfExists, LinkChange, Message, route_to};
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{SocketFlags, SocketType, socket_with};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 /// A metric below that of the kernel's own routes for IPv6 addresses (256).
@@ -110,7 +109,7 @@ impl Netlink {
             Err(error) if error.errno() == Some(Errno::EXIST) => {
                 let ours = self.routes(family(net))?.iter().any(|route| {
                     route.header.destination_prefix_length == net.prefix_len()
-                        && destination_of(&message) == destination_of(route)
+                        && destination(&message) == destination(route)
                         && output_interface(route) == Some(index)
                 });
                 match (ours, congestion_control) {
@@ -135,20 +134,13 @@ impl Netlink {
 
     /// All routes of a family.
     pub fn routes(&self, family: AddressFamily) -> Result<Vec<RouteMessage>, Error> {
-        let mut which = RouteMessage::default();
-        which.header.address_family = family;
-        let listed = self.connection.list(Message::Route(which));
-        let listed = listed.map_err(|error| refused("list the routes".to_owned(), error))?;
-        Ok(listed.into_iter().filter_map(as_route).collect())
+        self.connection.routes(family).map_err(|error| refused("list the routes".to_owned(), error))
     }
 
     /// The interface of UDP datagrams that this host sends from `source_port` to `to`; `None` if the route
     /// has none. An error means that there is no route.
     pub fn way(&self, to: SocketAddr, source_port: u16) -> Result<Option<u32>, Error> {
-        let mut question = RouteMessage::default();
-        question.header.address_family = family(to.ip().into());
-        question.header.destination_prefix_length = IpNet::from(to.ip()).prefix_len();
-        question.attributes.push(destination(to.ip()));
+        let mut question = route_to(to.ip(), IpNet::from(to.ip()).prefix_len());
         if let SocketAddr::V6(to) = to
             && to.scope_id() != 0
         {
@@ -159,17 +151,15 @@ impl Netlink {
             RouteAttribute::Sport(source_port),
             RouteAttribute::Dport(to.port()),
         ]);
-        let answer = self.connection.find(Message::Route(question));
+        let answer = self.connection.find_route(question);
         let answer = answer.map_err(|error| refused(format!("find the route to {to}"), error))?;
-        Ok(as_route(answer).as_ref().and_then(output_interface))
+        Ok(output_interface(&answer))
     }
 
     /// All rules of a family; none if the system has no policy routing.
     pub fn rules(&self, family: AddressFamily) -> Result<Vec<RuleMessage>, Error> {
-        let mut which = RuleMessage::default();
-        which.header.family = family;
-        match self.connection.list(Message::Rule(which)) {
-            Ok(rules) => Ok(rules.into_iter().filter_map(as_rule).collect()),
+        match self.connection.rules(family) {
+            Ok(rules) => Ok(rules),
             Err(error) if matches!(error.errno(), Some(Errno::OPNOTSUPP | Errno::AFNOSUPPORT)) => {
                 Ok(Vec::new())
             }
@@ -199,37 +189,14 @@ impl Netlink {
 
 /// The route to `net` through interface `index`, in `table` or the main table.
 fn route(index: u32, net: IpNet, table: Option<u32>) -> RouteMessage {
-    let mut message = RouteMessage::default();
-    message.header.address_family = family(net);
-    message.header.destination_prefix_length = net.prefix_len();
+    let mut message = route_to(net.network(), net.prefix_len());
     message.header.kind = RouteType::Unicast;
     message.header.protocol = RouteProtocol::Static;
     message.header.scope = if matches!(net, IpNet::V4(_)) { RouteScope::Link } else { RouteScope::Universe };
     message.header.table = if table.is_none() { RouteHeader::RT_TABLE_MAIN } else { 0 };
-    message.attributes = vec![destination(net.network()), RouteAttribute::Oif(index)];
+    message.attributes.push(RouteAttribute::Oif(index));
     message.attributes.extend(table.map(RouteAttribute::Table));
     message
-}
-
-fn destination(address: IpAddr) -> RouteAttribute {
-    RouteAttribute::Destination(match address {
-        IpAddr::V4(address) => RouteAddress::Inet(address),
-        IpAddr::V6(address) => RouteAddress::Inet6(address),
-    })
-}
-
-fn as_route(message: Message) -> Option<RouteMessage> {
-    match message {
-        Message::Route(route) => Some(route),
-        _ => None,
-    }
-}
-
-fn as_rule(message: Message) -> Option<RuleMessage> {
-    match message {
-        Message::Rule(rule) => Some(rule),
-        _ => None,
-    }
 }
 
 /// The interface of a route.
@@ -249,7 +216,7 @@ pub fn table(route: &RouteMessage) -> u32 {
     wide.unwrap_or_else(|| u32::from(route.header.table))
 }
 
-fn destination_of(route: &RouteMessage) -> Option<&RouteAttribute> {
+fn destination(route: &RouteMessage) -> Option<&RouteAttribute> {
     route.attributes.iter().find(|attribute| matches!(attribute, RouteAttribute::Destination(_)))
 }
 

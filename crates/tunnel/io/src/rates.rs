@@ -3,8 +3,8 @@
 
 use crate::Error;
 use futures_util::TryStreamExt;
+use route_netlink::Connection;
 use route_netlink::packet::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
-use route_netlink::{Connection, Message};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -144,15 +144,9 @@ fn bits_per_second(said: &Nl80211StationInfo) -> Option<u64> {
 fn neighbours() -> Result<Vec<(IpAddr, Vec<u8>)>, Error> {
     const WHAT: &str = "ask the kernel for neighbours";
     let connection = Connection::open().map_err(Error::call(WHAT))?;
-    let listed = connection.list(Message::Neighbour(NeighbourMessage::default()));
+    let listed = connection.neighbours();
     let listed = listed.map_err(|error| Error::Netlink { what: WHAT.to_owned(), source: error.into() })?;
-    let mut found = Vec::new();
-    for message in &listed {
-        if let Message::Neighbour(message) = message {
-            found.extend(neighbour(message));
-        }
-    }
-    Ok(found)
+    Ok(listed.iter().filter_map(neighbour).collect())
 }
 
 fn neighbour(message: &NeighbourMessage) -> Option<(IpAddr, Vec<u8>)> {

@@ -8,14 +8,18 @@
 
 mod message;
 
-pub use message::{LinkChange, Message};
+pub use message::{LinkChange, Message, route_to};
 pub use netlink_packet_route as packet;
 
-use message::Request;
+use message::{Answer, Request};
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkBuffer,
     NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
+use netlink_packet_route::AddressFamily;
+use netlink_packet_route::neighbour::NeighbourMessage;
+use netlink_packet_route::route::RouteMessage;
+use netlink_packet_route::rule::RuleMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -86,23 +90,48 @@ impl Connection {
         Ok(Connection { socket, sequence_number: Cell::new(0) })
     }
 
-    /// All entries of the message's kind and family.
+    /// All routes of a family.
     ///
     /// # Errors
     ///
     /// [`Error`].
-    pub fn list(&self, which: Message) -> Result<Vec<Message>, Error> {
-        self.ask(Request::Get(which), NLM_F_DUMP)
+    pub fn routes(&self, family: AddressFamily) -> Result<Vec<RouteMessage>, Error> {
+        let mut which = RouteMessage::default();
+        which.header.address_family = family;
+        let listed = self.list(Message::Route(which))?;
+        Ok(listed.into_iter().filter_map(Message::into_route).collect())
     }
 
-    /// The entry that answers the question.
+    /// All rules of a family.
     ///
     /// # Errors
     ///
     /// [`Error`].
-    pub fn find(&self, question: Message) -> Result<Message, Error> {
-        let found = self.ask(Request::Get(question), 0)?.pop();
-        found.ok_or_else(|| Error::Failed(io::Error::other("the kernel's answer is empty")))
+    pub fn rules(&self, family: AddressFamily) -> Result<Vec<RuleMessage>, Error> {
+        let mut which = RuleMessage::default();
+        which.header.family = family;
+        let listed = self.list(Message::Rule(which))?;
+        Ok(listed.into_iter().filter_map(Message::into_rule).collect())
+    }
+
+    /// All neighbours.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`].
+    pub fn neighbours(&self) -> Result<Vec<NeighbourMessage>, Error> {
+        let listed = self.list(Message::Neighbour(NeighbourMessage::default()))?;
+        Ok(listed.into_iter().filter_map(Message::into_neighbour).collect())
+    }
+
+    /// The route that answers the question, as [`route_to`] begins one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`].
+    pub fn find_route(&self, question: RouteMessage) -> Result<RouteMessage, Error> {
+        let found = self.ask(Request::Get(Message::Route(question)), 0)?.pop().and_then(Message::into_route);
+        found.ok_or_else(|| Error::Failed(io::Error::other("the kernel's answer is no route")))
     }
 
     /// Adds an entry.
@@ -134,6 +163,10 @@ impl Connection {
     /// [`Error`].
     pub fn change(&self, change: LinkChange) -> Result<(), Error> {
         self.ask(Request::Set(change), NLM_F_ACK).map(drop)
+    }
+
+    fn list(&self, which: Message) -> Result<Vec<Message>, Error> {
+        self.ask(Request::Get(which), NLM_F_DUMP)
     }
 
     fn ask(&self, request: Request, flags: u16) -> Result<Vec<Message>, Error> {
@@ -171,7 +204,7 @@ impl Connection {
                         return Err(Error::Refused(io::Error::from_raw_os_error(-end.code)));
                     }
                     NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(found),
-                    NetlinkPayload::InnerMessage(Request::New(message)) => found.push(message),
+                    NetlinkPayload::InnerMessage(Answer(entry)) => found.extend(entry),
                     _ => {}
                 }
                 if !is_list && !found.is_empty() {
@@ -183,7 +216,7 @@ impl Connection {
 }
 
 /// The first message, and its octets.
-fn read(bytes: &[u8]) -> Result<(NetlinkMessage<Request>, usize), Error> {
+fn read(bytes: &[u8]) -> Result<(NetlinkMessage<Answer>, usize), Error> {
     let malformed = |why: netlink_packet_core::DecodeError| Error::Failed(io::Error::other(why.to_string()));
     let length = NetlinkBuffer::new_checked(&bytes).map_err(malformed)?.length();
     Ok((

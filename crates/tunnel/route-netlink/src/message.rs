@@ -4,10 +4,12 @@ use netlink_packet_core::{
     DecodeError, DefaultNla, Emitable, NetlinkDeserializable, NetlinkHeader, NetlinkPayload,
     NetlinkSerializable, Parseable,
 };
+use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::AddressMessage;
 use netlink_packet_route::neighbour::NeighbourMessage;
-use netlink_packet_route::route::RouteMessage;
+use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
 use netlink_packet_route::rule::RuleMessage;
+use std::net::IpAddr;
 
 /// Numbers of messages (rtnetlink(7)): of an entry that is new; the next ones delete it and ask for it.
 const ADDRESS: u16 = 20;
@@ -39,6 +41,18 @@ impl Message {
         }
     }
 
+    pub(crate) fn into_neighbour(self) -> Option<NeighbourMessage> {
+        if let Message::Neighbour(message) = self { Some(message) } else { None }
+    }
+
+    pub(crate) fn into_route(self) -> Option<RouteMessage> {
+        if let Message::Route(message) = self { Some(message) } else { None }
+    }
+
+    pub(crate) fn into_rule(self) -> Option<RuleMessage> {
+        if let Message::Rule(message) = self { Some(message) } else { None }
+    }
+
     fn emitable(&self) -> &dyn Emitable {
         match self {
             Message::Address(message) => message,
@@ -47,6 +61,20 @@ impl Message {
             Message::Rule(message) => message,
         }
     }
+}
+
+/// A route to this prefix of which nothing else is said. It is also a question for the route to an address.
+#[must_use]
+pub fn route_to(address: IpAddr, prefix_length: u8) -> RouteMessage {
+    let mut message = RouteMessage::default();
+    let (family, destination) = match address {
+        IpAddr::V4(address) => (AddressFamily::Inet, RouteAddress::Inet(address)),
+        IpAddr::V6(address) => (AddressFamily::Inet6, RouteAddress::Inet6(address)),
+    };
+    message.header.address_family = family;
+    message.header.destination_prefix_length = prefix_length;
+    message.attributes.push(RouteAttribute::Destination(destination));
+    message
 }
 
 /// What changes of a device: `struct ifinfomsg` and its attributes.
@@ -67,7 +95,7 @@ impl LinkChange {
     /// The device with this index gets no link-local address of IPv6.
     #[must_use]
     pub fn without_link_local_address(index: u32) -> Self {
-        /// Numbers of linux/if_link.h.
+        // Numbers of linux/if_link.h and linux/socket.h.
         const IFLA_AF_SPEC: u16 = 26;
         const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
         const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
@@ -113,8 +141,6 @@ pub(crate) enum Request {
     Delete(Message),
     Get(Message),
     Set(LinkChange),
-    /// A message of a kind that nobody here asks for.
-    Other(u16),
 }
 
 impl NetlinkSerializable for Request {
@@ -124,7 +150,6 @@ impl NetlinkSerializable for Request {
             Request::Delete(message) => message.number() + 1,
             Request::Get(message) => message.number() + 2,
             Request::Set(_) => SET_LINK,
-            Request::Other(number) => *number,
         }
     }
 
@@ -134,7 +159,6 @@ impl NetlinkSerializable for Request {
                 message.emitable().buffer_len()
             }
             Request::Set(change) => change.buffer_len(),
-            Request::Other(_) => 0,
         }
     }
 
@@ -144,23 +168,24 @@ impl NetlinkSerializable for Request {
                 message.emitable().emit(buffer);
             }
             Request::Set(change) => change.emit(buffer),
-            Request::Other(_) => {}
         }
     }
 }
 
-impl NetlinkDeserializable for Request {
+/// What the kernel sends: an entry, if it is of a kind that is read here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer(pub Option<Message>);
+
+impl NetlinkDeserializable for Answer {
     type Error = DecodeError;
 
-    /// Only entries come from the kernel.
     fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
-        let message = match header.message_type {
-            NEIGHBOUR => Message::Neighbour(NeighbourMessage::parse(payload)?),
-            ROUTE => Message::Route(RouteMessage::parse(payload)?),
-            RULE => Message::Rule(RuleMessage::parse(payload)?),
-            other => return Ok(Request::Other(other)),
-        };
-        Ok(Request::New(message))
+        Ok(Answer(match header.message_type {
+            NEIGHBOUR => Some(Message::Neighbour(NeighbourMessage::parse(payload)?)),
+            ROUTE => Some(Message::Route(RouteMessage::parse(payload)?)),
+            RULE => Some(Message::Rule(RuleMessage::parse(payload)?)),
+            _ => None,
+        }))
     }
 }
 

@@ -1,27 +1,16 @@
 use super::*;
 use netlink_packet_core::Emitable as _;
-use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::AddressMessage;
-use netlink_packet_route::neighbour::NeighbourMessage;
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
-use netlink_packet_route::rule::RuleMessage;
+use netlink_packet_route::route::RouteType;
 use proptest::prelude::*;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
-fn route_to(address: Ipv4Addr) -> Message {
-    let mut question = RouteMessage::default();
-    question.header.address_family = AddressFamily::Inet;
-    question.header.destination_prefix_length = 32;
-    question.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(address)));
-    Message::Route(question)
-}
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 #[test]
 fn this_machine_finds_itself() {
     let connection = Connection::open().unwrap();
-    let Message::Route(route) = connection.find(route_to(Ipv4Addr::LOCALHOST)).unwrap() else {
-        panic!("it is no route")
-    };
+    let route = connection.find_route(route_to(HERE, 32)).unwrap();
     assert_eq!(route.header.kind, RouteType::Local);
 }
 
@@ -49,7 +38,7 @@ fn a_refusal_has_the_kernels_reason() {
     let refusals = [Some(Errno::NODEV), Some(Errno::PERM), Some(Errno::INVAL)];
     let refused = connection.add(Message::Address(address), IfExists::Refuse).unwrap_err();
     assert!(refusals.contains(&refused.errno()), "{refused}");
-    assert!(connection.find(route_to(Ipv4Addr::LOCALHOST)).is_ok(), "the connection goes on");
+    assert!(connection.find_route(route_to(HERE, 32)).is_ok(), "the connection goes on");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use crate::config::{Settings, Source};
 use crate::{Route, babeld, fixed, olsrv2};
 use ipnet::IpNet;
+use route_netlink::Connection;
 use route_netlink::packet::AddressFamily;
 use route_netlink::packet::route::{RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteType};
-use route_netlink::{Connection, Message};
 use std::net::IpAddr;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -96,9 +96,7 @@ fn kernel() -> Result<Vec<Route>, String> {
     let connection = Connection::open().map_err(|why| format!("no netlink socket for the routes: {why}"))?;
     let mut routes = Vec::new();
     for family in [AddressFamily::Inet, AddressFamily::Inet6] {
-        let mut which = RouteMessage::default();
-        which.header.address_family = family;
-        match connection.list(Message::Route(which)) {
+        match connection.routes(family) {
             Ok(listed) => routes.extend(listed.iter().filter_map(route_of)),
             Err(why) if family == AddressFamily::Inet6 => tracing::debug!("no IPv6 routes: {why}"),
             Err(why) => return Err(format!("the kernel does not list its routes: {why}")),
@@ -107,8 +105,7 @@ fn kernel() -> Result<Vec<Route>, String> {
     Ok(routes)
 }
 
-fn route_of(message: &Message) -> Option<Route> {
-    let Message::Route(message) = message else { return None };
+fn route_of(message: &RouteMessage) -> Option<Route> {
     let table = message.attributes.iter().find_map(|attribute| match attribute {
         RouteAttribute::Table(table) => Some(*table),
         _ => None,

@@ -244,7 +244,8 @@ impl Link {
     /// Time for which a packet waits behind a gap: until it would be too late for the end hosts, if the gap
     /// is likely to close by then, and otherwise zero. Where the hop is most of the path, waiting would only
     /// delay acknowledgments. The senders would have repaired the loss as soon. The late packet in the gap
-    /// then undoes their change of the window.
+    /// then undoes their change of the window. On a young link it waits for the repair, because a window that
+    /// shrinks in slow start costs seconds.
     #[must_use]
     pub fn patience(&self) -> Duration {
         let (Some(repair), Some(path)) = (self.arq.repair_time(), self.path_delay.shortest()) else {
