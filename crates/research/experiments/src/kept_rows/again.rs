@@ -6,7 +6,7 @@ use crate::row::Row;
 /// The largest relative difference of a value without an interval: less than three printed digits show.
 const UNSEEN: f64 = 0.005;
 
-/// Kept values that the rows of a later run leave: outside the kept interval, or not there. A line for each.
+/// Kept values from which the rows of a later run differ, or that are not there any more. A line for each.
 #[must_use]
 pub fn differences(kept: &KeptRun, again: &[Row]) -> Vec<String> {
     let place = |row: &Row| format!("figure {}, {}, {}", row.figure, row.series, row.x);
@@ -20,7 +20,7 @@ pub fn differences(kept: &KeptRun, again: &[Row]) -> Vec<String> {
         let is_within = match (row.value, found.value) {
             (None, None) => true,
             (Some(before), Some(now)) => {
-                let [low, high] = bounds(row, before);
+                let [low, high] = bounds(row, before, found.seeds);
                 (low..=high).contains(&now)
             }
             _ => false,
@@ -39,11 +39,13 @@ pub fn differences(kept: &KeptRun, again: &[Row]) -> Vec<String> {
     differences
 }
 
-/// The kept interval, or what rounding allows.
-fn bounds(row: &Row, value: f64) -> [f64; 2] {
+/// Where a later mean of `seeds` runs lies with 95% confidence, or what rounding allows. The kept interval
+/// encloses the true mean. A later mean of few runs lies farther away: by the square root of 1 + kept / later.
+fn bounds(row: &Row, value: f64, seeds: u32) -> [f64; 2] {
     let unseen = UNSEEN * value.abs();
-    let (low, high) = (row.low.unwrap_or(value), row.high.unwrap_or(value));
-    [low.min(value - unseen), high.max(value + unseen)]
+    let farther = (1.0 + f64::from(row.seeds) / f64::from(seeds.max(1))).sqrt();
+    let end = |end: Option<f64>| value + (end.unwrap_or(value) - value) * farther;
+    [end(row.low).min(value - unseen), end(row.high).max(value + unseen)]
 }
 
 #[cfg(test)]
@@ -55,11 +57,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_outside_the_kept_interval_is_named() {
+    fn a_value_that_is_too_far_from_the_kept_interval_is_named() {
         let row = |value| Row::new("6", "a", 1.0, "s").exactly(value);
-        let with_interval = kept(vec![Row { low: Some(0.8), high: Some(1.2), ..row(1.0) }]);
-        assert!(differences(&with_interval, &[row(1.2)]).is_empty());
-        assert!(differences(&with_interval, &[row(1.21)])[0].contains("1 was kept, now 1.21"));
+        let with_interval = kept(vec![Row { low: Some(0.8), high: Some(1.2), seeds: 3, ..row(1.0) }]);
+        let later = |seeds, value| differences(&with_interval, &[Row { seeds, ..row(value) }]);
+        assert!(later(1, 1.4).is_empty());
+        assert!(later(1, 1.41)[0].contains("1 was kept, now 1.41"));
+        assert!(later(3, 1.28).is_empty());
+        assert!(later(3, 1.29)[0].contains("1 was kept, now 1.29"));
         let without = kept(vec![row(1.0)]);
         assert!(differences(&without, &[row(1.004)]).is_empty());
         assert_eq!(differences(&without, &[row(1.006)]).len(), 1);

@@ -13,6 +13,8 @@ use crate::row::{Row, X, of, value};
 const AGREE_WITHIN: f64 = 0.02;
 /// Buffer sizes, in packets, at which coding must gain.
 const SMALL: std::ops::RangeInclusive<f64> = 2.0..=8.0;
+/// The fewest seeds of a throughput that is judged: those of one seed differ by a third of their mean.
+const SEEDS_THAT_JUDGE: u32 = 4;
 /// Upper bound of the buffer sizes with bursts.
 fn no_longer_small() -> Stated {
     papers::XBC.value("section-5.c.2/buffer").number()
@@ -78,10 +80,10 @@ fn distances(rows: &[Row]) -> Claim {
 /// Measurements at one loss rate with one buffer, by repair.
 type Point<'a> = BTreeMap<&'a str, f64>;
 
-/// All points of a figure, with their losses and buffers.
+/// All points of a figure that have seeds enough, with their losses and buffers.
 fn points<'a>(rows: &'a [Row], figure: &'a str) -> Vec<(&'a str, f64, Point<'a>)> {
     let mut points: Vec<(&str, f64, Point<'_>)> = Vec::new();
-    for row in of(rows, figure) {
+    for row in of(rows, figure).filter(|row| row.seeds >= SEEDS_THAT_JUDGE) {
         let (Some((losses, repair)), X::Number(buffer), Some(value)) =
             (row.series.split_once(": "), &row.x, row.value)
         else {
@@ -317,8 +319,23 @@ mod tests {
 
     fn cell(buffer: f64, snoop: f64, xbc: f64) -> [Row; 2] {
         [(Repair::NonLru, snoop), (Repair::Xbc(2, 1), xbc)].map(|(repair, throughput)| {
-            Row::new(gain::FIGURE_6.id, format!("1 in 64 Kb: {repair}"), buffer, "Mbit/s").exactly(throughput)
+            of_seeds(SEEDS_THAT_JUDGE, buffer, repair, throughput)
         })
+    }
+
+    fn of_seeds(seeds: u32, buffer: f64, repair: Repair, throughput: f64) -> Row {
+        let row = Row::new(gain::FIGURE_6.id, format!("1 in 64 Kb: {repair}"), buffer, "Mbit/s");
+        Row { seeds, ..row.exactly(throughput) }
+    }
+
+    #[test]
+    fn a_throughput_of_few_seeds_is_not_judged() {
+        let row = |seeds, repair, throughput| of_seeds(seeds, 2.0, repair, throughput);
+        let rows = |seeds| {
+            [row(4, Repair::NonLru, 1.0), row(4, Repair::Xbc(2, 1), 1.2), row(seeds, Repair::Adaptive, 1.0)]
+        };
+        assert_eq!(adaptive_is_best(&rows(3)).holds, None);
+        assert_eq!(adaptive_is_best(&rows(4)).holds, Some(false));
     }
 
     #[test]
@@ -332,9 +349,7 @@ mod tests {
     #[test]
     fn the_adaptive_choice_is_none_of_the_papers() {
         let mut rows = cell(2.0, 1.0, 0.9).to_vec();
-        let adaptive =
-            Row::new(gain::FIGURE_6.id, format!("1 in 64 Kb: {}", Repair::Adaptive), 2.0, "Mbit/s");
-        rows.push(adaptive.exactly(2.0));
+        rows.push(of_seeds(SEEDS_THAT_JUDGE, 2.0, Repair::Adaptive, 2.0));
         assert!(gains(&rows, gain::FIGURE_6.id, |_| true)[0] < 0.0);
         assert!(gains_of_adaptive(&rows, gain::FIGURE_6.id, |_| true)[0] > 0.9);
     }
