@@ -123,6 +123,9 @@ check() {
     if [ -n "$quick" ]; then
         tests=(--lib --test vectors)
         for name in $(random_tests); do skipped+=(--skip "$name"); done
+    else
+        # Hours in an emulator are worth the compiler's minutes.
+        export CARGO_PROFILE_ROUTER_CHECK_OPT_LEVEL=3
     fi
     RUSTFLAGS=$(flags "$target") cargo-zigbuild test --profile router-check --locked --no-fail-fast \
         -Z build-std=std,panic_unwind,test --target "$(triple "$target")" "${packages[@]}" "${tests[@]}" -- "${skipped[@]}"
