@@ -119,15 +119,13 @@ check() {
     local runner
     runner=CARGO_TARGET_$(triple "$target" | tr 'a-z-' 'A-Z_')_RUNNER
     export "$runner=$(emulator "$target")"
-    local tests=(--tests) skipped=() name
+    local profile=router-check-whole tests=(--tests) skipped=() name
     if [ -n "$quick" ]; then
+        profile=router-check
         tests=(--lib --test vectors)
         for name in $(random_tests); do skipped+=(--skip "$name"); done
-    else
-        # Hours in an emulator are worth the compiler's minutes.
-        export CARGO_PROFILE_ROUTER_CHECK_OPT_LEVEL=3
     fi
-    RUSTFLAGS=$(flags "$target") cargo-zigbuild test --profile router-check --locked --no-fail-fast \
+    RUSTFLAGS=$(flags "$target") cargo-zigbuild test --profile "$profile" --locked --no-fail-fast \
         -Z build-std=std,panic_unwind,test --target "$(triple "$target")" "${packages[@]}" "${tests[@]}" -- "${skipped[@]}"
 }
 

@@ -318,9 +318,8 @@ mod tests {
     use super::*;
 
     fn cell(buffer: f64, snoop: f64, xbc: f64) -> [Row; 2] {
-        [(Repair::NonLru, snoop), (Repair::Xbc(2, 1), xbc)].map(|(repair, throughput)| {
-            of_seeds(SEEDS_THAT_JUDGE, buffer, repair, throughput)
-        })
+        [(Repair::NonLru, snoop), (Repair::Xbc(2, 1), xbc)]
+            .map(|(repair, throughput)| of_seeds(SEEDS_THAT_JUDGE, buffer, repair, throughput))
     }
 
     fn of_seeds(seeds: u32, buffer: f64, repair: Repair, throughput: f64) -> Row {

@@ -20,7 +20,6 @@ mod world;
 use plan::Plan;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tally::Tally;
 use world::World;
@@ -38,14 +37,12 @@ impl Drop for Said {
 
 /// Runs schedules on two threads. Their counts, and the first seeds that contradict the model.
 fn run(seeds: Range<u64>) -> (Tally, Vec<String>) {
-    let (next, end) = (AtomicU64::new(seeds.start), seeds.end);
+    let seeds = Mutex::new(seeds);
     let found = Mutex::new((Tally::default(), Vec::new()));
     let work = || {
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= end {
-                break;
-            }
+            let next = seeds.lock().expect("a range never panics").next();
+            let Some(seed) = next else { break };
             let said = Said(seed);
             let outcome = World::new(&Plan::short(seed)).run();
             drop(said);
