@@ -154,14 +154,21 @@ impl Table {
         Entry { recent: bits(recent), lasting: lasting.map_or(0, bits), tag: key.tag }
     }
 
-    /// Fills lines with the entries that this table before it has for them.
+    /// Fills lines with the entries that the table before this one has for them.
     fn take(&mut self, lines: Range<usize>, before: &Table) {
         let entries = self.entries.as_chunks_mut::<LINE_BYTES>().0;
+        let earlier = before.entries.as_chunks::<LINE_BYTES>().0;
+        if self.lines.is_multiple_of(before.lines) {
+            // Each line is empty, and has one line before it.
+            let copies = self.lines / before.lines;
+            let pairs = lines.clone().zip(&mut entries[lines]);
+            return pairs.for_each(|(line, to)| *to = earlier[line / copies]);
+        }
         for line in lines {
             let first = line * before.lines / self.lines;
             let last = ((line + 1) * before.lines - 1) / self.lines;
             for from in first..=last.min(before.lines - 1) {
-                keep_newer(&mut entries[line], &before.entries.as_chunks::<LINE_BYTES>().0[from]);
+                keep_newer(&mut entries[line], &earlier[from]);
             }
         }
     }
