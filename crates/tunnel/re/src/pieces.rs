@@ -36,17 +36,11 @@ const BLOCK_BYTES: usize = 64;
 /// it would cut a passphrase into words. Bytes of 128 and more are none, because they would cut UTF-8 into
 /// letters.
 #[must_use]
-pub fn is_delimiter(byte: u8) -> bool {
-    let is = |value: u8| byte == value;
-    (byte & !2 == b'<') // and '>'
-        | (byte & !1 == b'(') // and ')'
-        | (byte & !4 == b'"') // and '&'
-        | (byte | 0x20 == b'{') // and '['
-        | (byte | 0x20 == b'}') // and ']'
-        | is(b'\n')
-        | is(b'\r')
-        | is(b';')
-        | is(b',')
+pub const fn is_delimiter(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'\n' | b'\r' | b'"' | b'&' | b'(' | b')' | b',' | b';' | b'<' | b'>' | b'[' | b']' | b'{' | b'}'
+    )
 }
 
 /// Whether a boundary follows the last of these bytes. Three endings count: a delimiter, a percent-encoded
@@ -180,12 +174,35 @@ impl SpanFinder {
 
     /// Marks the ends of pieces among these bytes.
     fn mark(&mut self, bytes: &[u8]) {
-        dispatch!(self.level, simd => self.mark_by(simd, bytes));
+        self.ends.clear();
+        if self.level.is_fallback() {
+            self.mark_one_by_one(bytes);
+        } else {
+            dispatch!(self.level, simd => self.mark_by(simd, bytes));
+        }
+    }
+
+    /// For processors without vectors: most bytes need no more than a look into a table.
+    fn mark_one_by_one(&mut self, bytes: &[u8]) {
+        self.ends.resize(bytes.len().div_ceil(BLOCK_BYTES), 0);
+        for (at, &byte) in bytes.iter().enumerate() {
+            if !MAY_END[usize::from(byte)] {
+                continue;
+            }
+            let end = match byte {
+                0 if at == 0 || bytes[at - 1] != 0 => continue,
+                b'%' => match bytes.get(at + 1..).and_then(<[u8]>::first_chunk) {
+                    Some([high, low]) if is_encoded_delimiter(*high, *low) => at + 2,
+                    _ => continue,
+                },
+                _ => at,
+            };
+            self.ends[end / BLOCK_BYTES] |= 1 << (end % BLOCK_BYTES);
+        }
     }
 
     #[inline(always)]
     fn mark_by<S: Simd>(&mut self, simd: S, bytes: &[u8]) {
-        self.ends.clear();
         // Each block has the byte before it in front; the first one has a placeholder.
         let mut copy = [1; BLOCK_BYTES + 1];
         let mut encoded = 0u128;
@@ -229,26 +246,47 @@ impl SpanFinder {
     }
 }
 
+/// Bytes that are delimiters or that begin or end another ending.
+const MAY_END: [bool; 256] = may_end();
+
+const fn may_end() -> [bool; 256] {
+    let (mut may, mut byte) = ([false; 256], 0);
+    while byte < may.len() {
+        may[byte] = matches!(byte as u8, 0 | b'%') || is_delimiter(byte as u8);
+        byte += 1;
+    }
+    may
+}
+
+/// For each low half of a byte, the high halves with which it is a delimiter, one bit each.
+const HIGH_HALVES: [u8; 16] = high_halves();
+/// For each high half of a byte, its bit. None has an eighth bit, nor is it a delimiter.
+const BIT_OF_HIGH_HALF: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+
+const fn high_halves() -> [u8; 16] {
+    let (mut halves, mut byte) = ([0; 16], 0);
+    while byte < 1 << 7 {
+        if is_delimiter(byte) {
+            halves[(byte & 0xf) as usize] |= 1 << (byte >> 4);
+        }
+        byte += 1;
+    }
+    halves
+}
+
 /// Two sets of bytes of a block, the lowest bit first: those that end a piece by themselves or as the second
 /// zero, and percent signs. The byte before the block is in front of it.
 #[inline(always)]
 fn ends<S: Simd>(simd: S, block: &[u8; BLOCK_BYTES + 1]) -> (u64, u64) {
     let before = u8x64::from_slice(simd, &block[..BLOCK_BYTES]);
     let bytes = u8x64::from_slice(simd, &block[1..]);
-    // As `is_delimiter`.
-    let ends = (bytes & !2).simd_eq(b'<')
-        | (bytes & !1).simd_eq(b'(')
-        | (bytes & !4).simd_eq(b'"')
-        | (bytes | 0x20).simd_eq(b'{')
-        | (bytes | 0x20).simd_eq(b'}')
-        | bytes.simd_eq(b'\n')
-        | bytes.simd_eq(b'\r')
-        | bytes.simd_eq(b';')
-        | bytes.simd_eq(b',')
-        | (before | bytes).simd_eq(0);
+    let table = |table: [u8; 16]| u8x64::block_splat(table.simd_into(simd));
+    let high_halves = table(HIGH_HALVES).swizzle_dyn_within_blocks(bytes & 0xf);
+    let own = table(BIT_OF_HIGH_HALF).swizzle_dyn_within_blocks(bytes >> 4);
+    let others = (high_halves & own).simd_eq(0) & !(before | bytes).simd_eq(0);
     let percents = bytes.simd_eq(b'%');
     // Few blocks have a percent sign, and a set of bits costs Arm more than the question.
-    (ends.to_bitmask(), if percents.any_true() { percents.to_bitmask() } else { 0 })
+    (!others.to_bitmask(), if percents.any_true() { percents.to_bitmask() } else { 0 })
 }
 
 /// Fingerprint of every byte of a span of at least 16 bytes.
@@ -320,11 +358,13 @@ mod tests {
                 0..300,
             ),
         ) {
-            let mut finder = SpanFinder::new();
-            finder.mark(&bytes);
-            for at in 0..bytes.len() {
-                let next = (at + 1..=bytes.len()).find(|end| ends_piece(&bytes[..*end]));
-                prop_assert_eq!(finder.boundary_from(at), next);
+            for level in [Level::new(), Level::baseline()] {
+                let mut finder = SpanFinder { level, ..SpanFinder::new() };
+                finder.mark(&bytes);
+                for at in 0..bytes.len() {
+                    let next = (at + 1..=bytes.len()).find(|end| ends_piece(&bytes[..*end]));
+                    prop_assert_eq!(finder.boundary_from(at), next);
+                }
             }
         }
     }

@@ -140,7 +140,7 @@ fn over_group<S: Simd>(simd: S, sum: &mut [u8], terms: &[&[u8]], by_bit: &[&[u8]
             let high = total.simd_ge(0x80);
             total = (total + total) ^ high.select(polynomial, u8x64::splat(simd, 0));
             for &term in *with_bit {
-                total ^= simd.load_array_ref_u8x64(blocks[usize::from(term)]);
+                total ^= u8x64::from_slice(simd, blocks[usize::from(term)]);
             }
         }
         xor::over(sum, total.as_slice());
