@@ -44,6 +44,8 @@ pub struct Tunnel {
     pub keepalive: Duration,
     /// The memory of each node. `None`: its stores have the bound in `reduce`.
     pub memory: Option<node::Memory>,
+    /// Whether the processors have instructions for AES.
+    pub computes_aes: bool,
 }
 
 impl From<re::Parameters> for Tunnel {
@@ -56,6 +58,7 @@ impl From<re::Parameters> for Tunnel {
             max_datagram_bytes: 1452,
             keepalive: Duration::from_secs(25),
             memory: None,
+            computes_aes: false,
         }
     }
 }
@@ -139,6 +142,7 @@ impl Setup {
             queue_bytes: tunnel.queue_bytes,
             max_datagram_bytes: tunnel.max_datagram_bytes,
             memory: tunnel.memory,
+            computes_aes: tunnel.computes_aes,
             trace: true,
             ..Config::new(key.clone(), network.clone(), peers)
         };
