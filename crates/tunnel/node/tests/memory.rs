@@ -18,7 +18,7 @@ const BUDGET: usize = 5 << 20;
 /// Packets that wait together at the sender.
 const TOGETHER: usize = 40;
 const TURN: Duration = Duration::from_millis(10);
-const TURNS: usize = 600;
+const TURNS: usize = 250;
 
 fn network(loses_one_in: Option<u64>) -> Network<Lossy> {
     let mut network = two_nodes(|config| {
