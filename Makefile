@@ -157,7 +157,7 @@ packages-check: build ## Test the packages of OpenWrt, and Debian's and the imag
 package-test: deb ## Install, start, reload, upgrade, remove and purge the packages in a copy of this machine's file system
 	scripts/as-root scripts/package-test.sh $$(ls -t target/debian/overheard_*.deb | head -n1) $$(ls -t target/debian/overheard-lab_*.deb | head -n1)
 
-static: ## Make a program that needs nothing of the system it runs on, without boost, for routers
+static: ## Make a program that needs nothing of the system it runs on, without features, for routers
 	@scripts/setup.sh build static
 	CARGO_PROFILE_RELEASE_STRIP=symbols cargo build --release --locked -p overheard --no-default-features --target x86_64-unknown-linux-musl
 	@stat -c '%n: %s bytes' $(BUILT)/x86_64-unknown-linux-musl/release/overheard

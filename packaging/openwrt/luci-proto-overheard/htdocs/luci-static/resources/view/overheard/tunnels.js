@@ -82,13 +82,13 @@ return view.extend({
 		o.datatype = 'range(14, 24)';
 		o.placeholder = '18';
 
-		s = m.section(form.GridSection, 'reduce', _('Memory'));
+		s = m.section(form.GridSection, 'memory', _('Memory'));
 		s.addremove = true;
 		s.anonymous = true;
 		ofTunnel(s);
-		o = s.option(form.Value, 'store_mib', _('Store, in MiB'), _('For each direction of each peer; both ends use the smaller one'));
-		o.datatype = 'range(1, 1024)';
-		o.placeholder = '16';
+		o = s.option(form.Value, 'mib', _('Memory, in MiB'), _('For all peers together. Unset: by the memory of this router'));
+		o.datatype = 'range(4, 65536)';
+		o.optional = true;
 
 		return m.render();
 	}
