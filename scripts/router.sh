@@ -11,8 +11,9 @@
 #   scripts/router.sh targets                   the targets
 #
 # TARGET is aarch64, armv7, mipsel, mips, riscv64 or x86-64, all with musl. FEATURES are cargo's, with commas.
-# --quick leaves out property tests and virtual time, and expects the vectors and the unit tests. Without it, a property is
-# tried on 32 inputs, an eighth of what other machines try (PROPTEST_CASES): an emulator is ten times slower.
+# --quick leaves out property tests and virtual time, and expects the vectors and the unit tests. Properties without a
+# number of their own are tried on 32 inputs, an eighth of what other machines try (PROPTEST_CASES): an emulator is ten
+# times slower.
 #
 # rustup has a standard library for two of them. cargo builds it here for all, with the size of everything else: that
 # takes RUSTC_BOOTSTRAP, which lets the stable compiler use `-Z build-std`. Zig is the C compiler and the linker.
@@ -146,7 +147,10 @@ test)
         check "$quick" "$target"
     done
     ;;
-path) program "${2:-}" ;;
+path)
+    triple "${2:-}" >/dev/null
+    program "$2"
+    ;;
 emulator) emulator "${2:-}" ;;
 example) example "$2" "$3" "$4" ;;
 why-not)

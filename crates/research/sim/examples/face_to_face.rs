@@ -3,7 +3,7 @@
 //! `cargo build --release -p overheard-sim --example face_to_face`, then for instance
 //! `valgrind --tool=callgrind target/release/examples/face_to_face 50 2 acked`: 50% of the bytes repeat, 2
 //! passes. A fourth argument is the number of different packets, and a fifth how many of them are sent:
-//! `scripts/router-instructions` counts the difference of two such numbers. With `aes` in front of them all, the
+//! `scripts/router-instructions` counts the difference of two such numbers. With `aes` in front of them, the
 //! nodes have instructions for AES.
 
 use sim::Tunnel;

@@ -40,7 +40,7 @@ pub fn differences(kept: &KeptRun, again: &[Row]) -> Vec<String> {
 }
 
 /// Where a later mean of `seeds` runs lies with 95% confidence, or what rounding allows. The kept interval
-/// encloses the true mean. A later mean of few runs lies farther away: by the square root of 1 + kept / later.
+/// encloses the true mean. A later mean lies farther away: by the square root of 1 + kept / later seeds.
 fn bounds(row: &Row, value: f64, seeds: u32) -> [f64; 2] {
     let unseen = UNSEEN * value.abs();
     let farther = (1.0 + f64::from(row.seeds) / f64::from(seeds.max(1))).sqrt();
