@@ -167,8 +167,8 @@ impl Table {
         for line in lines {
             let first = line * before.lines / self.lines;
             let last = ((line + 1) * before.lines - 1) / self.lines;
-            for from in first..=last.min(before.lines - 1) {
-                keep_newer(&mut entries[line], &earlier[from]);
+            for from in &earlier[first..=last.min(before.lines - 1)] {
+                keep_newer(&mut entries[line], from);
             }
         }
     }
