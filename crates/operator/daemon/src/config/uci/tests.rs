@@ -23,8 +23,8 @@ fn the_shipped_file_becomes_a_configuration_of_the_same_meaning() {
                     network_key_file = \"/etc/overheard/keys/network.key\"\n\
                     revoked_file = \"/etc/overheard/overheard0.revoked\"\n\n[tunnel]\ninterface = \"overheard0\"\n\
                     addresses = [\"10.9.0.2/24\"]\n\n[[peer]]\nname = \"gateway\"\n\
-                    public_key = \"THE GATEWAY'S PUBLIC KEY\"\nendpoint = \"192.0.2.1:4780\"\n\
-                    allowed_ips = [\"10.9.0.1/32\"]\n\n[reduce]\nstore_mib = 2\n";
+                    public_key = \"PUBLIC KEY OF THE GATEWAY\"\nendpoint = \"192.0.2.1:4780\"\n\
+                    allowed_ips = [\"10.9.0.1/32\"]\n\n[memory]\nmib = 8\n";
     assert_eq!(toml, expected);
 }
 
