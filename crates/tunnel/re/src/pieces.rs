@@ -62,6 +62,12 @@ fn is_encoded_delimiter(high: u8, low: u8) -> bool {
     digit(high).zip(digit(low)).is_some_and(|(high, low)| is_delimiter((high << 4 | low) as u8))
 }
 
+/// Whether the percent sign at `percent` begins an encoded delimiter.
+fn encodes_delimiter(bytes: &[u8], percent: usize) -> bool {
+    let digits = bytes.get(percent + 1..).and_then(<[u8]>::first_chunk);
+    digits.is_some_and(|[high, low]| is_encoded_delimiter(*high, *low))
+}
+
 /// Whether `at` is a boundary of the range `payload`.
 pub(crate) fn is_boundary(packet: &[u8], payload: &Range<usize>, at: usize) -> bool {
     at <= payload.end && packet.get(payload.start..at).is_some_and(ends_piece)
@@ -191,10 +197,8 @@ impl SpanFinder {
             }
             let end = match byte {
                 0 if at == 0 || bytes[at - 1] != 0 => continue,
-                b'%' => match bytes.get(at + 1..).and_then(<[u8]>::first_chunk) {
-                    Some([high, low]) if is_encoded_delimiter(*high, *low) => at + 2,
-                    _ => continue,
-                },
+                b'%' if encodes_delimiter(bytes, at) => at + 2,
+                b'%' => continue,
                 _ => at,
             };
             self.ends[end / BLOCK_BYTES] |= 1 << (end % BLOCK_BYTES);
@@ -221,9 +225,7 @@ impl SpanFinder {
             while percents != 0 {
                 let percent = percents.trailing_zeros() as usize;
                 percents &= percents - 1;
-                if let Some([high, low]) = bytes.get(start + percent + 1..).and_then(<[u8]>::first_chunk)
-                    && is_encoded_delimiter(*high, *low)
-                {
+                if encodes_delimiter(bytes, start + percent) {
                     encoded |= 4 << percent;
                 }
             }
@@ -260,7 +262,7 @@ const fn may_end() -> [bool; 256] {
 
 /// For each low half of a byte, the high halves with which it is a delimiter, one bit each.
 const HIGH_HALVES: [u8; 16] = high_halves();
-/// For each high half of a byte, its bit. None has an eighth bit, nor is it a delimiter.
+/// For each high half of a byte, its bit. Bytes of 128 and more have none: they are no delimiters.
 const BIT_OF_HIGH_HALF: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
 
 const fn high_halves() -> [u8; 16] {
