@@ -124,6 +124,11 @@ impl<K: Copy + Eq> System<K> {
         Some((equation.solves()?, equation.sum))
     }
 
+    /// The unknowns that equations determine as soon as others are known: the pivots.
+    pub fn pivots(&self) -> impl Iterator<Item = K> {
+        self.equations.iter().filter_map(|it| it.terms.first()).map(|pivot| pivot.0)
+    }
+
     /// Drops the oldest equation.
     pub fn drop_oldest(&mut self) {
         self.equations.pop_front();

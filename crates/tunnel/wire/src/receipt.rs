@@ -37,7 +37,7 @@ pub enum State {
     Missing = 0,
     /// It is in the store, or the unit had no packet.
     Held = 1,
-    /// It arrived and waits for what it refers to.
+    /// It waits for others: it refers to them, or did not arrive and follows from repairs and them.
     Parked = 2,
     /// Nothing.
     Untold = 3,

@@ -192,6 +192,7 @@ impl Arq {
         now: Duration,
         (is_due, may_ride): (bool, bool),
         generation: u8,
+        covered: impl Iterator<Item = u64>,
         (last, limit): (Option<usize>, usize),
         out: &mut Vec<u8>,
     ) -> bool {
@@ -200,6 +201,7 @@ impl Arq {
             return false;
         }
         let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));
+        received.cover(covered);
         let runs = received.runs_within(room);
         self.receipt_had_no_room = is_due && runs.is_none();
         let Some(runs) = runs else { return false };

@@ -41,6 +41,8 @@ pub struct Progress<'a> {
     pub sent: u64,
     /// How many of them came, repairs not counted.
     pub came: u64,
+    /// The share of sequences that the air loses.
+    pub air_loss: f64,
     /// The round trips.
     pub delay: &'a Delay,
 }

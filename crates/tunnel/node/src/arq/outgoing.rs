@@ -84,7 +84,7 @@ impl Arq {
     pub fn progress(&self) -> Option<Progress<'_>> {
         let newest = self.outstanding.newest_reported()?;
         let (sent, came) = self.outstanding.totals();
-        Some(Progress { newest, sent, came, delay: self.outstanding.delay() })
+        Some(Progress { newest, sent, came, air_loss: self.air_loss(), delay: self.outstanding.delay() })
     }
 
     /// The sequence before which a receipt tells nothing any more; `None` if it is for what was never sent.

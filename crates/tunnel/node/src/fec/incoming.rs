@@ -131,6 +131,11 @@ impl Incoming {
         Some(restored)
     }
 
+    /// Lost units that are restored once other lost ones are here, in any order.
+    pub fn covered(&self) -> impl Iterator<Item = u64> {
+        self.decoder.covered()
+    }
+
     /// Whether the sender may not know yet what the air loses: the link is young, and has had hardly more
     /// repairs than leave before that is known.
     #[must_use]

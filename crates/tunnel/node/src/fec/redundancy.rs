@@ -1,19 +1,20 @@
 //! How many repairs leave for the sources that left.
 //!
-//! Of sources that leave in a row, a fixed share of repairs goes between them: a little less than twice the
-//! air's loss. More than half of it replaces what is lost, and the rest is why it does not take long. At the
-//! end of a burst the last sources are repaired at once, because nothing follows them that would be. Sources
-//! that are missing in spite of it, a round trip later, have repairs of them alone, once. A lost
-//! retransmission would be a further round trip; any repairs of the same number restore all.
+//! Of sources that leave in a row, a fixed share of repairs goes between them: one and a half times the
+//! air's loss. Two thirds of it replace what is lost, and the rest is why it does not take long. At the end of
+//! a burst the last sources are repaired at once, because nothing follows them that would be. Where fewer
+//! repairs came than sources are missing, the receiver names as many missing ones as repairs lack. They have
+//! repairs of them alone, once. A lost retransmission would be a further round trip; any repairs of the same
+//! number restore all.
 
 /// Losses below this are left to ARQ: repairs would cost more than they bring.
 const LEAST_LOSS: f64 = 0.003;
 /// From this loss on, the end of a burst has a repair of its own.
 const LEAST_LOSS_AT_END: f64 = 0.008;
 /// Repairs a source and loss.
-const SHARE_OF_LOSS: f64 = 1.8;
+const SHARE_OF_LOSS: f64 = 1.5;
 /// Repairs a source beside that.
-const SHARE: f64 = 0.008;
+const SHARE: f64 = 0.01;
 /// A burst of so many sources is small.
 const FEW: usize = 3;
 /// The largest share of repairs.
@@ -76,12 +77,13 @@ fn more_lost(loss: f64, units: usize, most: usize) -> f64 {
 /// no repair of a long source arrives.
 pub const MOST_LOSS_AGAIN: f64 = 0.35;
 
-/// Repairs of so many lost sources alone that restore nearly always all of them.
+/// Repairs of so many lost sources alone that restore all of them in most cases: the expected losses, and one
+/// standard deviation.
 #[must_use]
 pub fn for_lost(loss: f64, sources: usize) -> usize {
     let each = 1.0 / (1.0 - loss).max(0.1);
     let lost = sources as f64 * each * loss;
-    (sources as f64 * each + 2.0 * lost.sqrt() + 0.5) as usize
+    (sources as f64 * each + lost.sqrt() + 0.5) as usize
 }
 
 #[cfg(test)]

@@ -10,12 +10,13 @@
 //! it is. Where it is another's, or stays long later although the window is small, the controller lets go,
 //! for longer each time.
 //!
-//! A rate bounds what leaves where the user [told] one, or a [policer] was found.
+//! A rate bounds what leaves where the user [told] one, a [policer] was found, or a flow [begins](onset).
 
 mod ceiling;
 mod excess;
 mod in_flight;
 pub mod model;
+mod onset;
 mod pace;
 mod policer;
 mod progress;
@@ -25,6 +26,7 @@ mod window;
 
 use crate::arq::Progress;
 use in_flight::InFlight;
+use onset::Onset;
 use pace::Pace;
 use policer::Policer;
 use progress::Span;
@@ -73,6 +75,8 @@ pub struct Controller {
     told: Option<(Told, Span)>,
     /// The search for a policer; only where the hop repairs its losses.
     policer: Option<Policer>,
+    /// The rate while a flow begins; only where the hop repairs its losses.
+    onset: Option<Onset>,
     pace: Option<Pace>,
 }
 
@@ -81,7 +85,8 @@ impl Controller {
     /// repairs its losses.
     #[must_use]
     pub fn new(bytes_a_second: Option<f64>, repairs: bool) -> Self {
-        let mut controller = Controller { policer: repairs.then(Policer::default), ..Self::default() };
+        let (policer, onset) = (repairs.then(Policer::default), repairs.then(Onset::default));
+        let mut controller = Controller { policer, onset, ..Self::default() };
         controller.set_told(bytes_a_second);
         controller
     }
@@ -97,7 +102,7 @@ impl Controller {
         if self.in_flight.is_empty() {
             self.heard_at = now;
         }
-        self.in_flight.push(newest, bytes);
+        self.in_flight.push(now, newest, bytes);
         self.pace.iter_mut().for_each(|pace| pace.note_sent(now, bytes));
     }
 
@@ -135,7 +140,7 @@ impl Controller {
     }
 
     /// Sets the rate by what is known of the path.
-    fn set_pace(&mut self, now: Duration, Progress { sent, came, delay, .. }: &Progress<'_>) {
+    fn set_pace(&mut self, now: Duration, Progress { sent, came, delay, air_loss, .. }: &Progress<'_>) {
         let Some((base, queueing)) = delay.round_trips() else { return };
         let totals = Span::totals(*sent, *came, self.in_flight.settled_bytes());
         let pace = self.pace.as_ref();
@@ -150,9 +155,20 @@ impl Controller {
             let how = (!delay.queue_is_short(), is_needed(policer.since()));
             policer.note_receipt(now, base + queueing, totals, how);
         }
+        if let Some(onset) = &mut self.onset {
+            let in_flight = &self.in_flight;
+            let receipt = onset::Told {
+                at: now,
+                left_at: in_flight.settled_left_at(),
+                bytes: in_flight.settled_bytes(),
+            };
+            let is_needed = is_needed(now.saturating_sub(base + queueing));
+            onset.note_receipt(receipt, (base, queueing), *air_loss, is_needed);
+        }
+        let begins = self.onset.as_ref().and_then(Onset::rate);
         let told = self.told.as_ref().map(|(told, _)| told.rate());
         let policed = self.policer.as_ref().and_then(Policer::rate);
-        match (told.into_iter().chain(policed).reduce(f64::min), &mut self.pace) {
+        match (told.into_iter().chain(policed).chain(begins).reduce(f64::min), &mut self.pace) {
             (Some(rate), Some(pace)) => pace.set_rate(rate),
             (rate, pace) => *pace = rate.map(Pace::new),
         }

@@ -130,6 +130,12 @@ impl Decoder {
         }
     }
 
+    /// Lost sources that need no repair of their own: the repairs that wait restore them once the other lost
+    /// ones are here.
+    pub fn covered(&self) -> impl Iterator<Item = u64> {
+        self.system.pivots()
+    }
+
     fn has(&self, number: u64) -> bool {
         self.source(number).is_some()
     }

@@ -90,6 +90,28 @@ proptest! {
     }
 
     /// Sums of a liar, and any numbers, neither panic nor grow without a bound.
+    /// Lost sources that are covered are restored by the arrival of the others, and by no fewer.
+    #[test]
+    fn covered_sources_need_no_repairs(seed: u64, every in 1usize..8, window in 1usize..32, loss in 0.0f64..0.5) {
+        let (originals, sent) = sent(seed, 60, every, window);
+        let mut rng = ChaCha12Rng::seed_from_u64(seed ^ 1);
+        let mut decoder = Decoder::default();
+        let mut missing = originals.clone();
+        for it in sent.iter().filter(|_| !rng.random_bool(loss)) {
+            if let Sent::Source(number, _) = it { missing.remove(number); }
+            take(&mut decoder, it).iter().for_each(|restored| _ = missing.remove(&restored.number));
+        }
+        let mut covered: Vec<u64> = decoder.covered().collect();
+        covered.sort_unstable();
+        prop_assert!(covered.iter().all(|number| missing.contains_key(number)));
+        let others: Vec<u64> = missing.keys().copied().filter(|number| !covered.contains(number)).collect();
+        for number in others {
+            let source = Sent::Source(number, missing.remove(&number).unwrap());
+            take(&mut decoder, &source).iter().for_each(|restored| _ = missing.remove(&restored.number));
+        }
+        prop_assert!(missing.is_empty(), "{:?}", missing.keys());
+    }
+
     #[test]
     fn any_repairs_are_taken(
         steps in proptest::collection::vec(

@@ -40,7 +40,7 @@ const ASSUMED: u64 = 8;
 pub enum Fate {
     /// The receiver holds it.
     Held,
-    /// It arrived and waits for what it refers to.
+    /// It waits at the receiver for others, and need not be sent again.
     Parked,
     /// The receiver does not have it yet, and repairs may still restore it. Until then nothing refers to it.
     Late,

@@ -35,6 +35,8 @@ pub struct Received {
     held: Box<[u64; HISTORY / 64]>,
     /// Sequences that wait for a referenced packet; few, in order.
     parked: BTreeSet<u64>,
+    /// Sequences that did not arrive and need not be sent again either; few, in order.
+    covered: Vec<u64>,
     /// One past the newest sequence received.
     next: u64,
     newest_at: Duration,
@@ -66,6 +68,7 @@ impl Received {
         Received {
             held: Box::new([0; HISTORY / 64]),
             parked: BTreeSet::new(),
+            covered: Vec::new(),
             next: 0,
             newest_at: Duration::ZERO,
             received: 0,
@@ -133,6 +136,13 @@ impl Received {
     /// Notes that the packet `sequence` waits no longer.
     pub fn unpark(&mut self, sequence: u64) {
         self.parked.remove(&sequence);
+    }
+
+    /// Says which sequences are restored once others are here.
+    pub fn cover(&mut self, sequences: impl Iterator<Item = u64>) {
+        self.covered.clear();
+        self.covered.extend(sequences);
+        self.covered.sort_unstable();
     }
 
     /// Notes that the packet `sequence` has been restored and is in the store.
@@ -248,7 +258,9 @@ impl Received {
         while at > from {
             let held = self.held_before(at, at - from);
             let (state, sequences) = match held {
-                0 if self.parked.contains(&(at - 1)) => (State::Parked, 1),
+                0 if self.parked.contains(&(at - 1)) || self.covered.binary_search(&(at - 1)).is_ok() => {
+                    (State::Parked, 1)
+                }
                 0 => (State::Missing, 1),
                 held => (State::Held, held),
             };

@@ -76,7 +76,8 @@ impl Peer {
     ) {
         let Some(link) = &mut self.link else { return };
         let (when, generation) = ((due, !link.is_plain()), link.restore.generation());
-        let is_written = link.arq.write_receipt(now, when, generation, (last, limit), out);
+        let is_written =
+            link.arq.write_receipt(now, when, generation, link.fec.incoming.covered(), (last, limit), out);
         self.counters.receipts_sent += u64::from(is_written);
     }
 
