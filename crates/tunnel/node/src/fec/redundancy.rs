@@ -1,11 +1,11 @@
 //! How many repairs leave for the sources that left.
 //!
 //! Of sources that leave in a row, a fixed share of repairs goes between them: one and a half times the
-//! air's loss. Two thirds of it replace what is lost, and the rest is why it does not take long. At the end of
-//! a burst the last sources are repaired at once, because nothing follows them that would be. Where fewer
-//! repairs came than sources are missing, the receiver names as many missing ones as repairs lack. They have
-//! repairs of them alone, once. A lost retransmission would be a further round trip; any repairs of the same
-//! number restore all.
+//! air's loss. Two thirds of it replace what is lost, and the rest is why it does not take long. At the end
+//! of a burst the last sources are repaired at once, because nothing follows them that would be. Where
+//! fewer repairs came than sources are missing, the receiver names as many missing ones as repairs lack.
+//! They have repairs of them alone, once. A lost retransmission would be a further round trip; any repairs
+//! of the same number restore all.
 
 /// Losses below this are left to ARQ: repairs would cost more than they bring.
 const LEAST_LOSS: f64 = 0.003;

@@ -1,10 +1,10 @@
 //! The onset of a flow over a lossy hop: it must not overrun the path's queue.
 //!
-//! Slow start doubles what is under way in each round trip. HyStart (RFC 9406) ends it in time by the delay of
-//! acknowledgements, but losses and their repairs disturb that delay. Then a queue's length of packets is lost
-//! at once, sent again and repaired. Bytes that arrive more slowly than they left tell the path's rate a round
-//! trip earlier. From then on little more than that rate leaves. The rest waits in the node, where no queue
-//! overflows, and HyStart sees it wait.
+//! Slow start doubles what is under way in each round trip. HyStart (RFC 9406) ends it in time by the delay
+//! of acknowledgements, but losses and their repairs disturb that delay. Then a queue's length of packets
+//! is lost at once, sent again and repaired. Bytes that arrive more slowly than they left tell the path's
+//! rate a round trip earlier. From then on little more than that rate leaves. The rest waits in the node,
+//! where no queue overflows, and HyStart sees it wait.
 
 use std::collections::VecDeque;
 use std::time::Duration;
