@@ -196,12 +196,13 @@ impl Arq {
         (last, limit): (Option<usize>, usize),
         out: &mut Vec<u8>,
     ) -> bool {
+        let patience = self.retry_after();
         let received = &mut self.received;
         if !received.has_unreported() || !(is_due || may_ride && received.worth_carrying(now)) {
             return false;
         }
         let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));
-        received.cover(covered);
+        received.cover(now, covered, patience);
         let runs = received.runs_within(room);
         self.receipt_had_no_room = is_due && runs.is_none();
         let Some(runs) = runs else { return false };

@@ -35,8 +35,10 @@ pub struct Received {
     held: Box<[u64; HISTORY / 64]>,
     /// Sequences that wait for a referenced packet; few, in order.
     parked: BTreeSet<u64>,
-    /// Sequences that did not arrive and need not be sent again either; few, in order.
-    covered: Vec<u64>,
+    /// Sequences that are restored once others are here, and since when; few, in order.
+    covered: Vec<(u64, Duration)>,
+    /// Those that are covered for longer than that are told as missing.
+    covered_since: Duration,
     /// One past the newest sequence received.
     next: u64,
     newest_at: Duration,
@@ -69,6 +71,7 @@ impl Received {
             held: Box::new([0; HISTORY / 64]),
             parked: BTreeSet::new(),
             covered: Vec::new(),
+            covered_since: Duration::ZERO,
             next: 0,
             newest_at: Duration::ZERO,
             received: 0,
@@ -138,11 +141,23 @@ impl Received {
         self.parked.remove(&sequence);
     }
 
-    /// Says which sequences are restored once others are here.
-    pub fn cover(&mut self, sequences: impl Iterator<Item = u64>) {
-        self.covered.clear();
-        self.covered.extend(sequences);
+    /// Says which sequences are restored once others are here. They need not be sent again for so long: the
+    /// others may never come.
+    pub fn cover(&mut self, now: Duration, sequences: impl Iterator<Item = u64>, patience: Duration) {
+        let known = self.covered.len();
+        for sequence in sequences {
+            let before = self.covered[..known].binary_search_by_key(&sequence, |covered| covered.0);
+            let since = before.map_or(now, |at| self.covered[at].1);
+            self.covered.push((sequence, since));
+        }
+        self.covered.drain(..known);
         self.covered.sort_unstable();
+        self.covered_since = now.saturating_sub(patience);
+    }
+
+    fn is_covered(&self, sequence: u64) -> bool {
+        let at = self.covered.binary_search_by_key(&sequence, |covered| covered.0);
+        at.is_ok_and(|at| self.covered[at].1 >= self.covered_since)
     }
 
     /// Notes that the packet `sequence` has been restored and is in the store.
@@ -258,9 +273,7 @@ impl Received {
         while at > from {
             let held = self.held_before(at, at - from);
             let (state, sequences) = match held {
-                0 if self.parked.contains(&(at - 1)) || self.covered.binary_search(&(at - 1)).is_ok() => {
-                    (State::Parked, 1)
-                }
+                0 if self.parked.contains(&(at - 1)) || self.is_covered(at - 1) => (State::Parked, 1),
                 0 => (State::Missing, 1),
                 held => (State::Held, held),
             };
