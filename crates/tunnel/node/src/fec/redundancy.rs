@@ -13,6 +13,10 @@ const LEAST_LOSS: f64 = 0.003;
 const LEAST_LOSS_AT_END: f64 = 0.008;
 /// Repairs a source and loss.
 const SHARE_OF_LOSS: f64 = 1.5;
+/// The same for the first sources of a link: slow start doubles with each burst that arrives whole.
+const SHARE_OF_LOSS_FIRST: f64 = 2.2;
+/// So many sources are the first ones.
+pub const FIRST_SOURCES: u64 = 300;
 /// Repairs a source beside that.
 const SHARE: f64 = 0.01;
 /// A burst of so many sources is small.
@@ -24,6 +28,12 @@ const MAX_SHARE: f64 = 0.6;
 #[must_use]
 pub fn share(loss: f64) -> f64 {
     if loss < LEAST_LOSS { 0.0 } else { (loss * SHARE_OF_LOSS + SHARE).min(MAX_SHARE) }
+}
+
+/// Repairs for each of the first sources of a link.
+#[must_use]
+pub fn first_share(loss: f64) -> f64 {
+    if loss < LEAST_LOSS { 0.0 } else { (loss * SHARE_OF_LOSS_FIRST + SHARE).min(MAX_SHARE) }
 }
 
 /// Repairs of what was not restored, for each source: with the others at most twice the loss, and two in a
