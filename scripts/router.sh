@@ -98,10 +98,12 @@ example() {
     echo "$built/$(triple "$target")/router/examples/$name"
 }
 
-# A program of the registry, for comparisons: the same compiler, profile and standard library.
+# A program of the registry, for comparisons: the same compiler, profile and standard library. Its libraries may be
+# shared ones, which have to be movable on MIPS, too.
 install() {
-    local target=$1 program=$2 root=$3
-    CARGO_PROFILE_RELEASE_STRIP=symbols RUSTFLAGS=$(flags "$target") cargo-zigbuild install --locked \
+    local target=$1 program=$2 root=$3 flags
+    flags=$(flags "$target")
+    CARGO_PROFILE_RELEASE_STRIP=symbols RUSTFLAGS=${flags/relocation-model=static/relocation-model=pic} cargo-zigbuild install --locked \
         -Z build-std=std,panic_abort --target "$(triple "$target")" --root "$root" "$program"
 }
 

@@ -1,9 +1,6 @@
 //! The sending side: sources that left, and when a repair is due.
 
-use super::redundancy::{
-    FIRST_SOURCES, MOST_LOSS_AGAIN, covers_end, first_share, for_awaited, for_burst, for_lost, share,
-    share_again,
-};
+use super::redundancy::{MOST_LOSS_AGAIN, covers_end, for_awaited, for_burst, for_lost, share, share_again};
 use crate::path::ecn::NOT_ECT;
 use crate::path::encapsulation::DSCP;
 use recovery::sliding::Encoder;
@@ -49,8 +46,6 @@ pub struct Outgoing {
     loss: f64,
     /// Repairs that are due; less than one between them.
     owed: f64,
-    /// Sources for which repairs were due.
-    sources: u64,
     /// Sources since the last repair.
     unrepaired: usize,
     /// Sources of the burst, and repairs for them.
@@ -80,7 +75,6 @@ impl Default for Outgoing {
             session: 0,
             loss: ASSUMED_LOSS,
             owed: 0.0,
-            sources: 0,
             unrepaired: 0,
             burst: (0, 0),
             burst_bytes: 0,
@@ -154,9 +148,7 @@ impl Outgoing {
         self.burst.0 += 1;
         self.burst_bytes = self.burst_bytes.max(source.len());
         if self.is_known {
-            self.sources += 1;
-            self.owed +=
-                if self.sources <= FIRST_SOURCES { first_share(self.loss) } else { share(self.loss) };
+            self.owed += share(self.loss);
             self.spare = (self.spare + SPARE).min(MOST_SPARE);
             self.again_spare = (self.again_spare + share_again(self.loss)).min(MOST_AGAIN);
         }

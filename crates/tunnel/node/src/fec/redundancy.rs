@@ -1,24 +1,20 @@
 //! How many repairs leave for the sources that left.
 //!
-//! Of sources that leave in a row, a fixed share of repairs goes between them: one and a half times the
-//! air's loss. Two thirds of it replace what is lost, and the rest is why it does not take long. At the end
-//! of a burst the last sources are repaired at once, because nothing follows them that would be. Where
-//! fewer repairs came than sources are missing, the receiver names as many missing ones as repairs lack.
-//! They have repairs of them alone, once. A lost retransmission would be a further round trip; any repairs
-//! of the same number restore all.
+//! Of sources that leave in a row, a fixed share of repairs goes between them: a little less than twice
+//! the air's loss. More than half of it replaces what is lost, and the rest is why it does not take long.
+//! At the end of a burst the last sources are repaired at once, because nothing follows them that would
+//! be. Where fewer repairs came than sources are missing, the receiver names as many missing ones as
+//! repairs lack. They have repairs of them alone, once. A lost retransmission would be a further round
+//! trip; any repairs of the same number restore all.
 
 /// Losses below this are left to ARQ: repairs would cost more than they bring.
 const LEAST_LOSS: f64 = 0.003;
 /// From this loss on, the end of a burst has a repair of its own.
 const LEAST_LOSS_AT_END: f64 = 0.008;
 /// Repairs a source and loss.
-const SHARE_OF_LOSS: f64 = 1.5;
-/// The same for the first sources of a link: slow start doubles with each burst that arrives whole.
-const SHARE_OF_LOSS_FIRST: f64 = 2.2;
-/// So many sources are the first ones.
-pub const FIRST_SOURCES: u64 = 300;
+const SHARE_OF_LOSS: f64 = 1.8;
 /// Repairs a source beside that.
-const SHARE: f64 = 0.01;
+const SHARE: f64 = 0.008;
 /// A burst of so many sources is small.
 const FEW: usize = 3;
 /// The largest share of repairs.
@@ -28,12 +24,6 @@ const MAX_SHARE: f64 = 0.6;
 #[must_use]
 pub fn share(loss: f64) -> f64 {
     if loss < LEAST_LOSS { 0.0 } else { (loss * SHARE_OF_LOSS + SHARE).min(MAX_SHARE) }
-}
-
-/// Repairs for each of the first sources of a link.
-#[must_use]
-pub fn first_share(loss: f64) -> f64 {
-    if loss < LEAST_LOSS { 0.0 } else { (loss * SHARE_OF_LOSS_FIRST + SHARE).min(MAX_SHARE) }
 }
 
 /// Repairs of what was not restored, for each source: with the others at most twice the loss, and two in a
