@@ -41,6 +41,8 @@ pub struct Progress<'a> {
     pub sent: u64,
     /// How many of them came, repairs not counted.
     pub came: u64,
+    /// How long the receipt waited after that sequence came.
+    pub waited: Duration,
     /// The share of sequences that the air loses.
     pub air_loss: f64,
     /// The round trips.

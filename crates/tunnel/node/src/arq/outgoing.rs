@@ -84,7 +84,8 @@ impl Arq {
     pub fn progress(&self) -> Option<Progress<'_>> {
         let newest = self.outstanding.newest_reported()?;
         let (sent, came) = self.outstanding.totals();
-        Some(Progress { newest, sent, came, air_loss: self.air_loss(), delay: self.outstanding.delay() })
+        let (waited, air_loss) = (self.outstanding.waited(), self.air_loss());
+        Some(Progress { newest, sent, came, waited, air_loss, delay: self.outstanding.delay() })
     }
 
     /// The sequence before which a receipt tells nothing any more; `None` if it is for what was never sent.

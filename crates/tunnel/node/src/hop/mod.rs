@@ -140,7 +140,11 @@ impl Controller {
     }
 
     /// Sets the rate by what is known of the path.
-    fn set_pace(&mut self, now: Duration, Progress { sent, came, delay, air_loss, .. }: &Progress<'_>) {
+    fn set_pace(
+        &mut self,
+        now: Duration,
+        Progress { sent, came, delay, waited, air_loss, .. }: &Progress<'_>,
+    ) {
         let Some((base, queueing)) = delay.round_trips() else { return };
         let totals = Span::totals(*sent, *came, self.in_flight.settled_bytes());
         let pace = self.pace.as_ref();
@@ -158,7 +162,7 @@ impl Controller {
         if let Some(onset) = &mut self.onset {
             let in_flight = &self.in_flight;
             let receipt = onset::Told {
-                at: now,
+                at: now.saturating_sub(*waited),
                 left_at: in_flight.settled_left_at(),
                 bytes: in_flight.settled_bytes(),
             };

@@ -31,7 +31,7 @@ const MOST_RECEIPTS: usize = 256;
 /// Bytes of which a receipt tells.
 #[derive(Debug, Clone, Copy)]
 pub struct Told {
-    /// When the receipt came.
+    /// When the receipt came, had it left when the newest of them came.
     pub at: Duration,
     /// When the newest of them had left.
     pub left_at: Duration,
@@ -85,7 +85,7 @@ impl Onset {
             return None;
         }
         let is_enough =
-            |first: &Told| told.bytes - first.bytes >= LEAST_BYTES && told.at - first.at >= LEAST_TIME;
+            |first: &Told| told.bytes - first.bytes >= LEAST_BYTES && told.at >= first.at + LEAST_TIME;
         while self.receipts.len() == MOST_RECEIPTS || self.receipts.get(1).is_some_and(is_enough) {
             self.receipts.pop_front();
         }

@@ -102,7 +102,14 @@ impl Path {
                 self.delay.sample(self.now, self.now - left_at);
                 self.came += 1;
                 let (sent, came) = (sequence + 1, self.came);
-                let progress = Progress { newest: sequence, sent, came, air_loss: 0.0, delay: &self.delay };
+                let progress = Progress {
+                    newest: sequence,
+                    sent,
+                    came,
+                    waited: Duration::ZERO,
+                    air_loss: 0.0,
+                    delay: &self.delay,
+                };
                 self.controller.note_receipt(self.now, &progress);
                 let queueing = (self.now - left_at - Self::LENGTH).as_millis() as u32;
                 (longest, sum, arrived) = (longest.max(queueing), sum + queueing, arrived + 1);

@@ -104,6 +104,8 @@ pub struct Outstanding {
     next: u64,
     pub(super) newest_reported: Option<u64>,
     received_before: u32,
+    /// How long the newest receipt waited at the receiver.
+    waited: Duration,
     /// Sequences of which receipts tell, and how many of them came.
     told_sent: u64,
     told_came: u64,
@@ -206,6 +208,12 @@ impl Outstanding {
     #[must_use]
     pub fn newest_reported(&self) -> Option<u64> {
         self.newest_reported
+    }
+
+    /// How long the newest receipt waited after the newest sequence came.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
     }
 
     /// Sequences of which receipts tell, and how many of them came; from the beginning.
@@ -353,14 +361,14 @@ impl Outstanding {
     }
 
     fn measure(&mut self, now: Duration, newest: u64, receipt: &Receipt<'_>) {
+        self.waited = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
         let sent = newest - self.newest_reported.map_or(0, |before| before);
         let received = receipt.received.wrapping_sub(self.received_before);
         let received = u64::from(received).min(sent + 64);
         let left = self.index_of(newest).and_then(|index| self.sent.get(index));
         // the round trip of a retransmitted packet is ambiguous (Karn)
         if let Some(left) = left.filter(|left| !left.again) {
-            let delay = Duration::from_micros(u64::from(receipt.delay_64us) * 64);
-            let sample = now.saturating_sub(left.at()).saturating_sub(delay);
+            let sample = now.saturating_sub(left.at()).saturating_sub(self.waited);
             let newest_is_held = || receipt.runs().next().is_some_and(|(_, state)| state == State::Held);
             if received >= sent {
                 self.delay.sample(now, sample);
