@@ -185,8 +185,9 @@ impl Arq {
         self.receipt_had_no_room
     }
 
-    /// Writes a receipt, if one is due or `may_ride` and is worth carrying, and there is room. `last`: where
-    /// the last frame begins, if it says no length. Whether it did.
+    /// Writes a receipt that tells `covered` sequences as parked, if one is due or `may_ride` and is worth
+    /// carrying, and there is room. `last`: where the last frame begins, if it says no length. Whether it
+    /// did.
     pub fn write_receipt(
         &mut self,
         now: Duration,
@@ -196,11 +197,12 @@ impl Arq {
         (last, limit): (Option<usize>, usize),
         out: &mut Vec<u8>,
     ) -> bool {
-        let patience = self.retry_after();
-        let received = &mut self.received;
+        let received = &self.received;
         if !received.has_unreported() || !(is_due || may_ride && received.worth_carrying(now)) {
             return false;
         }
+        let patience = self.retry_after();
+        let received = &mut self.received;
         let room = limit.saturating_sub(out.len() + last.map_or(0, |_| frame::MAX_LENGTH_BYTES));
         received.cover(now, covered, patience);
         let runs = received.runs_within(room);

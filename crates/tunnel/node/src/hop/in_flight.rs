@@ -9,7 +9,7 @@ const MOST_DATAGRAMS: usize = 1 << 16;
 /// Bytes under way.
 #[derive(Debug, Default)]
 pub struct InFlight {
-    /// The newest sequence of each datagram, and the bytes that had left with it.
+    /// The newest sequence of each datagram, the bytes that had left with it, and when it left.
     datagrams: VecDeque<(u64, u64, Duration)>,
     sent: u64,
     settled: u64,
@@ -26,9 +26,9 @@ impl InFlight {
             Some((last, sent, _)) if *last >= newest => *sent = self.sent,
             _ => {
                 if self.datagrams.len() == MOST_DATAGRAMS
-                    && let Some((_, sent, _)) = self.datagrams.pop_front()
+                    && let Some((_, sent, left_at)) = self.datagrams.pop_front()
                 {
-                    self.settled = sent;
+                    (self.settled, self.settled_left_at) = (sent, left_at);
                 }
                 self.datagrams.push_back((newest, self.sent, now));
             }
