@@ -12,9 +12,11 @@ use std::time::Duration;
 /// The share of sequences that the air loses, from which on HyStart is disturbed.
 const LEAST_LOSS: f64 = 0.003;
 /// Bytes over which a rate is measured, ...
-const LEAST_BYTES: u64 = 24 * 1400;
+const LEAST_BYTES: u64 = 32 * 1400;
 /// ... and the time.
-const LEAST_TIME: Duration = Duration::from_millis(4);
+const LEAST_TIME: Duration = Duration::from_millis(16);
+/// The delay grows in each of so many parts of that time where a path fills.
+const PARTS: u32 = 4;
 /// Bytes that fill the path left so many times faster than they arrived.
 const FASTER: f64 = 1.15;
 /// So many times the path's rate leaves while its queue is empty.
@@ -61,8 +63,7 @@ impl Onset {
         is_needed: bool,
     ) {
         let measured = self.measure(told).filter(|_| air_loss >= LEAST_LOSS);
-        if let Some((arrived, left)) = measured {
-            let fills = left > arrived * FASTER;
+        if let Some((arrived, fills)) = measured {
             if fills {
                 self.until = told.at + (round_trip + queueing) * ROUND_TRIPS;
             }
@@ -79,22 +80,41 @@ impl Onset {
         self.rate = self.path.unwrap_or_default() * (1.0 + (GAIN - 1.0) * room);
     }
 
-    /// Bytes a second with which the latest bytes arrived, and with which they had left.
-    fn measure(&mut self, told: Told) -> Option<(f64, f64)> {
-        if self.receipts.back().is_some_and(|last| last.bytes >= told.bytes) {
-            return None;
+    /// Bytes a second with which the latest bytes arrived, and whether they fill the path.
+    fn measure(&mut self, mut told: Told) -> Option<(f64, bool)> {
+        if let Some(last) = self.receipts.back() {
+            if last.bytes >= told.bytes {
+                return None;
+            }
+            told.at = told.at.max(last.at);
         }
         let is_enough =
             |first: &Told| told.bytes - first.bytes >= LEAST_BYTES && told.at >= first.at + LEAST_TIME;
         while self.receipts.len() == MOST_RECEIPTS || self.receipts.get(1).is_some_and(is_enough) {
             self.receipts.pop_front();
         }
-        let first = self.receipts.front().copied();
         self.receipts.push_back(told);
-        let first = first.filter(is_enough)?;
-        let bytes = (told.bytes - first.bytes) as f64;
-        let left_in = told.left_at.saturating_sub(first.left_at).max(Duration::from_micros(1));
-        Some((bytes / (told.at - first.at).as_secs_f64(), bytes / left_in.as_secs_f64()))
+        let first = *self.receipts.front().filter(|first| is_enough(first))?;
+        let time = told.at - first.at;
+        Some(((told.bytes - first.bytes) as f64 / time.as_secs_f64(), self.fills(first.at, time)))
+    }
+
+    /// Whether the delay grew in each part of this time after `start`, in all as where bytes left [`FASTER`]. The
+    /// least delay of a part counts: what a radio sends as one (IEEE 802.11, A-MPDU) arrives at once, and all but
+    /// the last packet waited for others.
+    fn fills(&self, start: Duration, time: Duration) -> bool {
+        let mut delays = [Duration::ZERO; PARTS as usize];
+        let mut from = 0;
+        for (part, least) in (1..).zip(&mut delays) {
+            let end = start + time * part / PARTS;
+            let to = self.receipts.partition_point(|told| told.at <= end);
+            let delays = self.receipts.range(from..to).map(|told| told.at.saturating_sub(told.left_at));
+            *least = delays.min().unwrap_or_default();
+            from = to - 1;
+        }
+        let least_growth = (time * (PARTS - 1) / PARTS).mul_f64(1.0 - 1.0 / FASTER);
+        delays.is_sorted_by(|earlier, later| earlier < later)
+            && delays[delays.len() - 1] > delays[0] + least_growth
     }
 
     /// Bytes a second that may leave; `None`: as many as the end hosts send.
@@ -144,15 +164,41 @@ mod tests {
         assert_eq!(after(&[(2.0 * PATH, 200)], 0.0), None, "HyStart is not disturbed");
     }
 
+    /// What may leave after so many packets of 1,400 bytes, which leave at this rate and arrive in batches: all that left
+    /// in such a time at once, at its end. Every third one is told of.
+    fn in_batches(rate: f64, every: Duration, packets: u32) -> Option<f64> {
+        let mut onset = Onset::default();
+        for packet in 1..=packets {
+            let left_at = Duration::from_secs_f64(1.0 + f64::from(packet) * 1400.0 / rate);
+            let batches = left_at.div_duration_f64(every).ceil() as u32;
+            let told = Told { at: every * batches + ROUND_TRIP, left_at, bytes: u64::from(packet) * 1400 };
+            if packet % 3 == 0 {
+                onset.note_receipt(told, (ROUND_TRIP, Duration::ZERO), 0.05, false);
+            }
+        }
+        onset.rate()
+    }
+
+    #[test]
+    fn what_a_radio_sends_as_one_does_not_look_like_a_full_path() {
+        for ms in [1, 2, 3, 5, 8, 13] {
+            for rate in [PATH / 2.0, PATH, 2.0 * PATH, 3.7 * PATH] {
+                assert_eq!(in_batches(rate, ms * MS, 1000), None, "{ms} ms, {rate} bytes a second");
+            }
+        }
+    }
+
     #[test]
     fn the_rate_holds_for_some_round_trips_or_while_it_is_needed() {
         let mut onset = Onset::default();
         let mut told = Told { at: MS, left_at: MS, bytes: 0 };
         let mut take = |ms: u32, left_ms: u32, is_needed: bool| {
-            told.at += ms * MS;
-            told.left_at += left_ms * MS;
-            told.bytes += 50_000;
-            onset.note_receipt(told, (ROUND_TRIP, Duration::ZERO), 0.05, is_needed);
+            for _ in 0..5 {
+                told.at += ms * MS / 5;
+                told.left_at += left_ms * MS / 5;
+                told.bytes += 10_000;
+                onset.note_receipt(told, (ROUND_TRIP, Duration::ZERO), 0.05, is_needed);
+            }
             onset.rate()
         };
         assert_eq!(take(20, 10, false), None);
