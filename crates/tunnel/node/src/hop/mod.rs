@@ -157,7 +157,7 @@ impl Controller {
         }
         if let Some(policer) = &mut self.policer {
             let how = (!delay.queue_is_short(), is_needed(policer.since()));
-            policer.note_receipt(now, base + queueing, totals, how);
+            policer.note_receipt(now, (base, queueing), totals, how);
         }
         if let Some(onset) = &mut self.onset {
             let in_flight = &self.in_flight;

@@ -32,6 +32,8 @@ const EFFECT: f64 = 1.5;
 const LENGTH: f64 = 1.5;
 const LEAST_LENGTH: Duration = Duration::from_millis(200);
 const TRIAL_SEQUENCES: u64 = 50;
+/// Beside such queueing, packets may be lost to a full queue, and the end hosts hear of it.
+const DEEP: Duration = Duration::from_millis(30);
 /// A queue has so much time to drain before.
 const DRAINS_FOR: Duration = Duration::from_secs(1);
 /// A policer: less than this share of the loss is left.
@@ -55,6 +57,8 @@ pub struct Policer {
     span: Span,
     /// The least share that was lost in an interval, and when that was.
     least: Option<(f64, Duration)>,
+    /// The queue was deep in the interval.
+    is_deep: bool,
     /// The loss of the interval before rose, too.
     rises: bool,
     paused_until: Duration,
@@ -87,16 +91,17 @@ impl Policer {
         self.span.since()
     }
 
-    /// Takes the totals of a receipt. `is_queued`: packets wait in the path. `is_needed`: packets waited for
-    /// the rate since [`since`](Self::since).
+    /// Takes the totals of a receipt beside this round trip and queueing. `is_queued`: packets wait in the
+    /// path. `is_needed`: packets waited for the rate since [`since`](Self::since).
     pub fn note_receipt(
         &mut self,
         now: Duration,
-        round_trip: Duration,
+        (base, queueing): (Duration, Duration),
         totals: Span,
         (is_queued, is_needed): (bool, bool),
     ) {
-        let round_trip = round_trip.max(Duration::from_millis(1));
+        self.is_deep |= queueing > DEEP;
+        let round_trip = (base + queueing).max(Duration::from_millis(1));
         let passed = now.saturating_sub(self.span.since());
         let round_trips = passed.div_duration_f64(round_trip);
         let over = totals.less(&self.span);
@@ -141,6 +146,7 @@ impl Policer {
             }
         }
         self.span = totals.at(now);
+        self.is_deep = false;
     }
 
     /// Judges an interval without a rate. `least`: the least loss lately.
@@ -148,7 +154,10 @@ impl Policer {
         let loss = over.loss();
         let usual = least.unwrap_or(ASSUMED);
         let is_bulk = over.mean_bytes() >= LEAST_BYTES;
-        let rises = is_bulk && loss > LEAST_LOSS && loss > usual + MORE + DEVIATIONS * over.deviation(usual);
+        let rises = is_bulk
+            && !self.is_deep
+            && loss > LEAST_LOSS
+            && loss > usual + MORE + DEVIATIONS * over.deviation(usual);
         if rises && self.rises && now >= self.paused_until {
             let rate = over.rate(now) * (1.0 - loss) * TRIAL;
             self.state = State::Trial { rate, since: now, loss, is_heard: false };
