@@ -99,9 +99,9 @@ impl Onset {
         Some(((told.bytes - first.bytes) as f64 / time.as_secs_f64(), self.fills(first.at, time)))
     }
 
-    /// Whether the delay grew in each part of this time after `start`, in all as where bytes left [`FASTER`]. The
-    /// least delay of a part counts: what a radio sends as one (IEEE 802.11, A-MPDU) arrives at once, and all but
-    /// the last packet waited for others.
+    /// Whether the delay grew in each part of this time after `start`, in all as where bytes left
+    /// [`FASTER`]. The least delay of a part counts: what a radio sends as one (IEEE 802.11, A-MPDU) arrives
+    /// at once, and all but the last packet waited for others.
     fn fills(&self, start: Duration, time: Duration) -> bool {
         let mut delays = [Duration::ZERO; PARTS as usize];
         let mut from = 0;
@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(after(&[(2.0 * PATH, 200)], 0.0), None, "HyStart is not disturbed");
     }
 
-    /// What may leave after so many packets of 1,400 bytes, which leave at this rate and arrive in batches: all that left
-    /// in such a time at once, at its end. Every third one is told of.
+    /// What may leave after so many packets of 1,400 bytes, which leave at this rate and arrive in batches: all
+    /// that left in such a time at once, at its end. Every third one is told of.
     fn in_batches(rate: f64, every: Duration, packets: u32) -> Option<f64> {
         let mut onset = Onset::default();
         for packet in 1..=packets {
