@@ -164,8 +164,8 @@ mod tests {
         assert_eq!(after(&[(2.0 * PATH, 200)], 0.0), None, "HyStart is not disturbed");
     }
 
-    /// What may leave after so many packets of 1,400 bytes. They leave at this rate and arrive in batches: all
-    /// of such a time at its end. Every third one is told of.
+    /// What may leave after packets of 1,400 bytes that left at this rate and arrive in batches: all of such
+    /// a time at its end. Every third one is told of.
     fn in_batches(rate: f64, every: Duration, packets: u32) -> Option<f64> {
         let mut onset = Onset::default();
         for packet in 1..=packets {
