@@ -62,8 +62,8 @@ impl Onset {
         air_loss: f64,
         is_needed: bool,
     ) {
-        let measured = self.measure(told).filter(|_| air_loss >= LEAST_LOSS);
-        if let Some((arrived, fills)) = measured {
+        if let Some(arrived) = self.measure(told).filter(|_| air_loss >= LEAST_LOSS) {
+            let fills = self.fills();
             if fills {
                 self.until = told.at + (round_trip + queueing) * ROUND_TRIPS;
             }
@@ -80,8 +80,8 @@ impl Onset {
         self.rate = self.path.unwrap_or_default() * (1.0 + (GAIN - 1.0) * room);
     }
 
-    /// Bytes a second with which the latest bytes arrived, and whether they fill the path.
-    fn measure(&mut self, mut told: Told) -> Option<(f64, bool)> {
+    /// Bytes a second with which the latest bytes arrived.
+    fn measure(&mut self, mut told: Told) -> Option<f64> {
         if let Some(last) = self.receipts.back() {
             if last.bytes >= told.bytes {
                 return None;
@@ -94,15 +94,16 @@ impl Onset {
             self.receipts.pop_front();
         }
         self.receipts.push_back(told);
-        let first = *self.receipts.front().filter(|first| is_enough(first))?;
-        let time = told.at - first.at;
-        Some(((told.bytes - first.bytes) as f64 / time.as_secs_f64(), self.fills(first.at, time)))
+        let first = self.receipts.front().filter(|first| is_enough(first))?;
+        Some((told.bytes - first.bytes) as f64 / (told.at - first.at).as_secs_f64())
     }
 
-    /// Whether the delay grew in each part of this time after `start`, in all as where bytes left
+    /// Whether the delay grew in each part of the time of these receipts, in all as where bytes left
     /// [`FASTER`]. The least delay of a part counts: what a radio sends as one (IEEE 802.11, A-MPDU) arrives
     /// at once, and all but the last packet waited for others.
-    fn fills(&self, start: Duration, time: Duration) -> bool {
+    fn fills(&self) -> bool {
+        let Some((first, last)) = self.receipts.front().zip(self.receipts.back()) else { return false };
+        let (start, time) = (first.at, last.at - first.at);
         let mut delays = [Duration::ZERO; PARTS as usize];
         let mut from = 0;
         for (part, least) in (1..).zip(&mut delays) {
