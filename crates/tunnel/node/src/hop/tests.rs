@@ -1,6 +1,6 @@
 //! The controller over a model of a path: a queue before a link of some rate, and the path's own length.
 
-use super::Controller;
+use super::{Controller, Policer, Span};
 use crate::arq::Progress;
 use crate::arq::delay::Delay;
 use std::collections::VecDeque;
@@ -230,6 +230,26 @@ fn a_policer_is_found_and_kept_below() {
     path.run(10_000, 4.0, 80);
     let (.., arrived) = path.run(1000, 4.0, 80);
     assert!(arrived > 1800, "the policer has gone: {arrived}");
+}
+
+#[test]
+fn losses_beside_a_deep_queue_begin_no_trial() {
+    let begins_a_trial = |queueing| {
+        let mut policer = Policer::default();
+        (0..3).any(|second: u64| {
+            let (sent, lost) = (1000 * (second + 1), 300 * second);
+            let totals = Span::totals(sent, sent - lost, 1400 * sent);
+            policer.note_receipt(
+                1000 * MS * (second as u32 + 1),
+                (100 * MS, queueing),
+                totals,
+                (true, false),
+            );
+            policer.rate().is_some()
+        })
+    };
+    assert!(begins_a_trial(10 * MS));
+    assert!(!begins_a_trial(60 * MS));
 }
 
 #[test]
